@@ -1,10 +1,14 @@
-// Connected parts: which switches of a network reach each other while some of its cables are out, and at which of these parts an endpoint is.
+// Connected parts: which switches of a network reach each other while some of its cables are out,
+// and at which of these parts an endpoint is.
 //
-// Where it sits: topologies/cut_off finds with it who has no way to the rest; topologies/searched_routes asks whether hosts relay.
+// Where it sits: topologies/cut_off finds with it who has no way to the rest;
+// topologies/searched_routes asks whether hosts relay.
 //
-// Model: packet switches and NICs that cables in service join make a part. A NIC with cables to several switches joins them only where hosts relay
-// (nics_relay); elsewhere it stands at each of their parts, as a NIC with a port in each of two planes does. An endpoint is at a part if a way inside its host
-// leads to one of its NICs or switches; a host's PCIe switches are a way for nobody else.
+// Model: packet switches and NICs that cables in service join make a part. A NIC with cables to
+// several switches joins them only where hosts relay (nics_relay); elsewhere it stands at each of
+// their parts, as a NIC with a port in each of two planes does. An endpoint is at a part if a way
+// inside its host leads to one of its NICs or switches; a host's PCIe switches are a way for nobody
+// else.
 // Thread safety: belongs to its owner.
 #pragma once
 
@@ -19,13 +23,15 @@ namespace weft {
 /// Whether no NIC has cables to several switches, so that it does not matter whether hosts relay.
 bool has_one_port_nics(const Topology& topology);
 
-/// Whether foreign traffic passes through hosts by way of NICs with several ports (BCube): all cables in service, there is no part at which all endpoints
-/// with a way out of their host would be if NICs joined nothing.
+/// Whether foreign traffic passes through hosts by way of NICs with several ports (BCube): all
+/// cables in service, there is no part at which all endpoints with a way out of their host would be
+/// if NICs joined nothing.
 bool nics_relay(const Topology& topology);
 
 class ConnectedParts {
  public:
-  /// `is_out` is by LinkId, alike in both directions. `relay`: as nics_relay() says. Keeps references.
+  /// `is_out` is by LinkId, alike in both directions. `relay`: as nics_relay() says. Keeps
+  /// references.
   ConnectedParts(const Topology& topology, const std::vector<bool>& is_out, bool relay);
 
   struct Place {

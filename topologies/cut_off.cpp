@@ -14,9 +14,11 @@ std::vector<bool> cut_off_endpoints(const Topology& topology, const std::vector<
   ConnectedParts parts(topology, is_out, relay);
   const std::span<const NodeId> endpoints = topology.endpoints();
   std::vector<bool> cut_off(endpoints.size(), false);
-  std::vector<std::uint32_t> size(topology.node_count(), 0);    // by part: its endpoints
-  std::vector<std::uint32_t> stayed(topology.node_count(), 0);  // of these, those that were not cut off
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> stands;  // place of an endpoint, and a part that it is at
+  std::vector<std::uint32_t> size(topology.node_count(), 0);  // by part: its endpoints
+  // Of these, those that were not cut off.
+  std::vector<std::uint32_t> stayed(topology.node_count(), 0);
+  // Place of an endpoint, and a part that it is at.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> stands;
   std::uint32_t all = 0;
   for (std::uint32_t place = 0; place < endpoints.size(); ++place) {
     const ConnectedParts::Place found = parts.of(endpoints[place]);

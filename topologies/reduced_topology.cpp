@@ -84,7 +84,8 @@ void keep_cables_of(const Topology& topology, const std::vector<bool>& hosts, st
   }
 }
 
-/// Puts cables back that join parts which nothing else joins, of the network with its hosts or of its switches alone.
+/// Puts cables back that join parts which nothing else joins, of the network with its hosts or of
+/// its switches alone.
 void keep_last_cables(const Topology& topology, bool with_hosts, std::vector<bool>& is_out) {
   Joined joined(topology.node_count());
   for (const bool were_out : {false, true}) {

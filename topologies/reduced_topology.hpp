@@ -1,6 +1,8 @@
-// Reduced topology: what is left of a topology when one of its switches is taken out of service, or when cables are out or slow.
+// Reduced topology: what is left of a topology when one of its switches is taken out of service, or
+// when cables are out or slow.
 //
-// Where it sits: `weft predict` asks it: of what was out when a snapshot was taken, and of what --drain takes away.
+// Where it sits: `weft predict` asks it: of what was out when a snapshot was taken, and of what
+// --drain takes away.
 //
 // Thread safety: pure function.
 #pragma once
@@ -20,9 +22,11 @@ NodeId node_called(const Topology& topology, std::string_view name);
 struct ReducedTopology {
   /// Hosts that are cut off (topologies/cut_off) without the switch, ascending.
   std::vector<HostId> cut_off;
-  /// The same nodes without the switch's cables, with routes that were searched; null if hosts are cut off, as endpoints of a topology reach each other.
+  /// The same nodes without the switch's cables, with routes that were searched; null if hosts are
+  /// cut off, as endpoints of a topology reach each other.
   std::shared_ptr<const Topology> topology;
-  std::vector<LinkId> link;  ///< there, by link of the whole topology; none() for those of the switch
+  /// There, by link of the whole topology; none() for those of the switch.
+  std::vector<LinkId> link;
 };
 
 /// A cable that carries less than it could.
@@ -32,8 +36,9 @@ struct CableShare {
   friend bool operator==(const CableShare&, const CableShare&) = default;
 };
 
-/// The same nodes with slower cables, and without those that are out. Of these stay, as endpoints of a topology reach each other,
-/// all of hosts that are cut off (topologies/cut_off), which are out of service; those that are the only way to some switches; and all of hosts if two of these
+/// The same nodes with slower cables, and without those that are out. Of these stay, as endpoints
+/// of a topology reach each other, all of hosts that are cut off (topologies/cut_off), which are
+/// out of service; those that are the only way to some switches; and all of hosts if two of these
 /// would have no plane of the network in common. Numbers of links change if cables are left out.
 std::shared_ptr<const Topology> with_less(const Topology& topology, std::span<const CableShare> cables);
 

@@ -20,7 +20,8 @@ namespace {
 using Hops = std::uint16_t;
 constexpr Hops unreachable = UINT16_MAX;
 
-/// Links that may follow each other outside hosts: those that leave NICs, PCIe and packet switches, and do not enter an NVSwitch.
+/// Links that may follow each other outside hosts: those that leave NICs, PCIe and packet switches,
+/// and do not enter an NVSwitch.
 using FabricGraph =
     boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property, boost::no_property, std::uint32_t>;
 
@@ -52,8 +53,9 @@ bool leads_inside(const Topology& topology, NodeId nic, NodeId endpoint) {
   return false;
 }
 
-/// Traffic goes from a NIC to a PCIe switch only if its destination is in that host: hosts are no way between NICs for others. Nor, where they do not
-/// relay, are NICs a way between switches: it goes from a switch to a NIC only if that leads to its destination.
+/// Traffic goes from a NIC to a PCIe switch only if its destination is in that host: hosts are no
+/// way between NICs for others. Nor, where they do not relay, are NICs a way between switches: it
+/// goes from a switch to a NIC only if that leads to its destination.
 bool passes_through_host(const Topology& topology, NodeId from, NodeId to, NodeId destination, bool relay) {
   const Node& enters = topology.node(to);
   const NodeKind leaves = topology.node(from).kind;
@@ -96,7 +98,8 @@ class HopCounter : public boost::default_bfs_visitor {
   std::vector<Hops>* hops_;
 };
 
-/// Distances in links to an endpoint, per node, over NICs, PCIe switches and packet switches. Of the endpoint itself it says nothing of use.
+/// Distances in links to an endpoint, per node, over NICs, PCIe switches and packet switches. Of
+/// the endpoint itself it says nothing of use.
 using HopTable = std::vector<Hops>;
 
 /// Nodes next to an endpoint outside its host's NVSwitches, ascending.
@@ -139,7 +142,8 @@ class SearchedRoutes final : public Routes {
   SearchedRoutes(const Topology& topology, std::size_t slots, const std::vector<bool>& is_out)
       : is_out_(is_out),
         graph_(fabric_graph(topology, is_out)),
-        // With all cables in service, no shortest way passes through the NICs of hosts that do not relay.
+        // With all cables in service, no shortest way passes through the NICs of hosts that do not
+        // relay.
         relay_(is_out.empty() || has_one_port_nics(topology) || nics_relay(topology)),
         tells_hosts_apart_(!relay_ || has_pcie(topology)) {
     table_of_.assign(topology.node_count(), no_table);
@@ -239,7 +243,8 @@ std::size_t default_route_slots(std::size_t node_count, std::size_t table_count)
   constexpr std::size_t slots_min = 65;
   const std::size_t affordable = std::max(budget_bytes / (sizeof(Hops) * std::max<std::size_t>(node_count, 1)), slots_min);
   if (table_count <= affordable) return std::max<std::size_t>(table_count, 1);
-  // Destinations in even strides, such as one GPU per host, meet in fewer slots when these are even in number.
+  // Destinations in even strides, such as one GPU per host, meet in fewer slots when these are even
+  // in number.
   return affordable % 2 == 0 ? affordable - 1 : affordable;
 }
 

@@ -21,7 +21,8 @@ std::string_view level_name(std::uint8_t level) {
   return level < names.size() ? names[level] : "switch";
 }
 
-/// Which nodes can forward to each other: NICs and packet switches outside, NVSwitches inside their host, PCIe switches inside theirs.
+/// Which nodes can forward to each other: NICs and packet switches outside, NVSwitches inside their
+/// host, PCIe switches inside theirs.
 class ForwardingIslands {
  public:
   explicit ForwardingIslands(const Topology& topology)
@@ -62,7 +63,8 @@ class ForwardingIslands {
     return kind == NodeKind::pcie_switch ? Class::pcie : Class::fabric;
   }
 
-  /// The PCIe switches of a host lead its own endpoints out to the NICs' islands; nobody else may cross them.
+  /// The PCIe switches of a host lead its own endpoints out to the NICs' islands; nobody else may
+  /// cross them.
   void note_exits() {
     for (std::uint32_t i = 0; i < topology_.link_count(); ++i) {
       const Link& link = topology_.link(LinkId(i));
@@ -76,7 +78,8 @@ class ForwardingIslands {
   std::vector<std::uint32_t> rank_;
   std::vector<std::uint32_t> parent_;
   boost::disjoint_sets<std::uint32_t*, std::uint32_t*> sets_;
-  std::map<std::uint32_t, std::set<std::uint32_t>> exits_;  ///< islands beyond an island of PCIe switches
+  /// Islands beyond an island of PCIe switches.
+  std::map<std::uint32_t, std::set<std::uint32_t>> exits_;
 };
 
 bool share_one(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
@@ -94,11 +97,12 @@ bool have_cable(const Topology& topology, NodeId a, NodeId b) {
   return std::any_of(links.begin(), links.end(), [&](LinkId link) { return topology.link(link).destination == b; });
 }
 
-/// Two endpoints without a path, if there are any. Two endpoints have one if a cable joins them or an island reaches both.
+/// Two endpoints without a path, if there are any. Two endpoints have one if a cable joins them or
+/// an island reaches both.
 ///
-/// Endpoints that reach the same islands are alike, so sets of islands are compared, not endpoints. Where two sets have no island
-/// in common, only direct cables can help; the first pair without one is the answer, so this ends early or has cables to show for
-/// it.
+/// Endpoints that reach the same islands are alike, so sets of islands are compared, not endpoints.
+/// Where two sets have no island in common, only direct cables can help; the first pair without one
+/// is the answer, so this ends early or has cables to show for it.
 std::optional<std::pair<NodeId, NodeId>> find_unconnected(const Topology& topology) {
   ForwardingIslands islands(topology);
   const auto endpoints = topology.endpoints();

@@ -1,18 +1,24 @@
-// Topology: the immutable graph that a run happens on - GPUs, NVSwitches, NICs, packet switches and the links between.
+// Topology: the immutable graph that a run happens on - GPUs, NVSwitches, NICs, packet switches and
+// the links between.
 //
-// Where it sits: builders (fat_tree, clos, ...) and readers (topology_reader, formats/) make one through a
-// TopologyBuilder; the network model, the hosts and the scheduler only read it.
+// Where it sits: builders (fat_tree, clos, ...) and readers (topology_reader, formats/) make one
+// through a TopologyBuilder; the network model, the hosts and the scheduler only read it.
 //
 // Model
-//   - An endpoint is where a transfer begins or ends: a GPU, or a host's single port when the source says nothing of GPUs
-//     (`NodeKind::host`). Every endpoint belongs to a host (server). Ranks are placed on endpoints.
-//   - A cable is two directed links, each with its own rate and propagation delay; `reverse()` finds the other.
-//   - Traffic between endpoints of one host uses its NVSwitches or direct cables if there is such a path, else its PCIe switches if
-//     there is one; all other traffic crosses NICs, PCIe switches and packet switches, never an NVSwitch. No path passes through an
-//     endpoint, or through PCIe switches of a host where it neither begins nor ends. Among the paths allowed, those with the fewest
-//     links count. `Routes` answers accordingly.
-//   - A PCIe switch stands for whatever carries PCIe traffic inside a host: switches, bridges and the root complexes of CPUs.
-//   - A packet switch has a level: 1 = leaf (top of rack), 2 = aggregation, 3 = spine; 0 where unknown or not a switch.
+//   - An endpoint is where a transfer begins or ends: a GPU, or a host's single port when the
+//     source says nothing of GPUs (`NodeKind::host`). Every endpoint belongs to a host (server).
+//     Ranks are placed on endpoints.
+//   - A cable is two directed links, each with its own rate and propagation delay; `reverse()`
+//     finds the other.
+//   - Traffic between endpoints of one host uses its NVSwitches or direct cables if there is such a
+//     path, else its PCIe switches if there is one; all other traffic crosses NICs, PCIe switches
+//     and packet switches, never an NVSwitch. No path passes through an endpoint, or through PCIe
+//     switches of a host where it neither begins nor ends. Among the paths allowed, those with the
+//     fewest links count. `Routes` answers accordingly.
+//   - A PCIe switch stands for whatever carries PCIe traffic inside a host: switches, bridges and
+//     the root complexes of CPUs.
+//   - A packet switch has a level: 1 = leaf (top of rack), 2 = aggregation, 3 = spine; 0 where
+//     unknown or not a switch.
 //
 // Invariants
 //   1. Ids are dense; endpoints(), gpus order and links never change. Endpoint order is host order.
@@ -49,17 +55,19 @@ constexpr bool forwards(NodeKind kind) {
 
 class Topology;
 
-/// Next hops on shortest paths. Memory is bounded: computed from structure, or searched per destination and cached in a bounded
-/// cache, never a table of all pairs.
+/// Next hops on shortest paths. Memory is bounded: computed from structure, or searched per
+/// destination and cached in a bounded cache, never a table of all pairs.
 class Routes {
  public:
   virtual ~Routes() = default;
-  /// Replaces `out` by every link of `at` that lies on a shortest path (fewest links) to endpoint `destination`, in ascending
-  /// LinkId order. Empty if there is none. Requires: destination is an endpoint, at != destination. Any thread may call it.
+  /// Replaces `out` by every link of `at` that lies on a shortest path (fewest links) to endpoint
+  /// `destination`, in ascending LinkId order. Empty if there is none. Requires: destination is an
+  /// endpoint, at != destination. Any thread may call it.
   virtual void next_hops(const Topology& topology, NodeId at, NodeId destination, std::vector<LinkId>& out) const = 0;
 };
 
-/// Name of the buffer class of border routers between sites: their memory is that of another kind of switch.
+/// Name of the buffer class of border routers between sites: their memory is that of another kind
+/// of switch.
 inline constexpr std::string_view border_buffer_class = "border";
 
 /// A class of switch buffers, used by packet mode.
@@ -85,7 +93,8 @@ struct Link {
 class Topology {
  public:
   const std::string& name() const { return name_; }
-  /// Name of the machine that its servers are (builders/server_presets); "" where none was named. Where servers differ, that of the first.
+  /// Name of the machine that its servers are (builders/server_presets); "" where none was named.
+  /// Where servers differ, that of the first.
   const std::string& machine() const { return machine_; }
 
   std::size_t node_count() const { return nodes_.size(); }
@@ -94,8 +103,10 @@ class Topology {
 
   const Node& node(NodeId id) const { return nodes_[id.index()]; }
   const Link& link(LinkId id) const { return links_[id.index()]; }
-  LinkId reverse(LinkId id) const { return LinkId(id.index() ^ 1U); }  ///< the two directions of a cable are neighbours
-  /// What the source called it, else a made name: "host3/gpu0", "host3/nic1", "host3", "leaf34", "agg7", "spine0", "switch2".
+  /// The two directions of a cable are neighbours.
+  LinkId reverse(LinkId id) const { return LinkId(id.index() ^ 1U); }
+  /// What the source called it, else a made name: "host3/gpu0", "host3/nic1", "host3", "leaf34",
+  /// "agg7", "spine0", "switch2".
   std::string node_name(NodeId id) const;
   std::string link_name(LinkId id) const;  ///< "a->b"
 
@@ -106,7 +117,8 @@ class Topology {
   /// Endpoints of one host, in local GPU order.
   std::span<const NodeId> endpoints_of(HostId host) const;
   std::span<const BufferClass> buffer_classes() const { return buffer_classes_; }
-  /// What the source did not say or Weft cannot hold, and what is taken instead; a sentence each, to be shown to the user.
+  /// What the source did not say or Weft cannot hold, and what is taken instead; a sentence each,
+  /// to be shown to the user.
   std::span<const std::string> assumptions() const { return assumptions_; }
 
   const Routes& routes() const { return *routes_; }
@@ -123,8 +135,10 @@ class Topology {
   std::vector<std::uint32_t> host_endpoints_begin_;
   std::vector<BufferClass> buffer_classes_;
   std::vector<std::string> assumptions_;
-  std::vector<std::string> names_;      ///< only where the source gave names; otherwise names are made on demand
-  std::vector<std::uint32_t> ordinal_;  ///< index of a node among its kind and level (and inside its host), for made names
+  /// Only where the source gave names; otherwise names are made on demand.
+  std::vector<std::string> names_;
+  /// Index of a node among its kind and level (and inside its host), for made names.
+  std::vector<std::uint32_t> ordinal_;
   std::unique_ptr<const Routes> routes_;
 };
 
@@ -135,7 +149,8 @@ class TopologyBuilder {
 
   HostId add_host();
   NodeId add_endpoint(HostId host, NodeKind kind, std::string name = {});  ///< kind gpu or host
-  NodeId add_inside(HostId host, NodeKind kind, std::string name = {});    ///< kind nvswitch, nic or pcie_switch
+  /// Kind nvswitch, nic or pcie_switch.
+  NodeId add_inside(HostId host, NodeKind kind, std::string name = {});
   NodeId add_switch(std::uint8_t level, std::string name = {}, std::uint16_t buffer_class = 0);
   std::uint16_t add_buffer_class(BufferClass buffer_class);
   void add_assumption(std::string sentence) { topology_->assumptions_.push_back(std::move(sentence)); }
@@ -143,7 +158,8 @@ class TopologyBuilder {
   void set_machine(std::string_view name) {
     if (topology_->machine_.empty()) topology_->machine_ = std::string(name);
   }
-  /// Both directions. Returns the link from a to b; its reverse is b to a. Requires: a != b, rate > 0, delay >= 0, and invariant 4.
+  /// Both directions. Returns the link from a to b; its reverse is b to a. Requires: a != b, rate >
+  /// 0, delay >= 0, and invariant 4.
   LinkId add_cable(NodeId a, NodeId b, Bandwidth rate, Duration propagation_delay);
 
   std::size_t node_count() const { return topology_->nodes_.size(); }
@@ -151,9 +167,9 @@ class TopologyBuilder {
   const Node& node(NodeId id) const { return topology_->nodes_[id.index()]; }
   std::uint32_t host_count() const { return host_count_; }
 
-  /// Freezes the graph. Requires: every host has an endpoint. `routes` null means: searched with Boost.Graph, cached
-  /// (topologies/searched_routes). Throws InputError at `place`: [no-endpoints], [disconnected] naming two endpoints without a
-  /// path.
+  /// Freezes the graph. Requires: every host has an endpoint. `routes` null means: searched with
+  /// Boost.Graph, cached (topologies/searched_routes). Throws InputError at `place`:
+  /// [no-endpoints], [disconnected] naming two endpoints without a path.
   std::shared_ptr<const Topology> build(std::unique_ptr<const Routes> routes, const SourcePlace& place) &&;
 
  private:

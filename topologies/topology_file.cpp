@@ -16,8 +16,7 @@ namespace weft {
 
 namespace {
 
-std::shared_ptr<const Topology> build_from_parameters(const topology_file::TopologyFile& file, const FieldPlaces& places,
-                                                      Diagnostics& diagnostics) {
+BuilderOfFile builder_of(const topology_file::TopologyFile& file, const FieldPlaces& places, Diagnostics& diagnostics) {
   for (const char* field : {"name", "buffer_class", "host", "switch", "link", "assumption"}) {
     const auto* descriptor = file.GetDescriptor()->FindFieldByName(field);
     const auto* reflection = file.GetReflection();
@@ -33,7 +32,7 @@ std::shared_ptr<const Topology> build_from_parameters(const topology_file::Topol
     params.set(name, value, place);
   });
   diagnostics.throw_if_errors();
-  return module.make(params, places.of(file, "builder"));
+  return {&module, std::move(params), places.of(file, "builder")};
 }
 
 /// Builds the graph of a file that gives every node and link.
@@ -276,7 +275,10 @@ std::shared_ptr<const Topology> read_topology_file(const SourceText& source) {
   const TextprotoDocument document(source, file, diagnostics);
   diagnostics.throw_if_errors();
   const FieldPlaces places = document.places();
-  if (!file.builder().empty()) return build_from_parameters(file, places, diagnostics);
+  if (!file.builder().empty()) {
+    const BuilderOfFile builder = builder_of(file, places, diagnostics);
+    return builder.module->make(builder.params, builder.place);
+  }
   if (file.set_size() > 0) {
     diagnostics.error("topology-source", "there are settings but no builder to take them", places.of(file, "set", 0),
                       "name the builder, such as builder: \"clos\"");
@@ -286,6 +288,15 @@ std::shared_ptr<const Topology> read_topology_file(const SourceText& source) {
   }
   diagnostics.throw_if_errors();
   return ExplicitTopology(file, places, diagnostics).build(source.whole_file());
+}
+
+std::optional<BuilderOfFile> read_builder_of_file(const SourceText& source) {
+  topology_file::TopologyFile file;
+  Diagnostics diagnostics;
+  const TextprotoDocument document(source, file, diagnostics);
+  diagnostics.throw_if_errors();
+  if (file.builder().empty()) return std::nullopt;
+  return builder_of(file, document.places(), diagnostics);
 }
 
 }  // namespace weft

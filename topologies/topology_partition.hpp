@@ -1,9 +1,12 @@
-// Partition of a topology: which nodes would share a logical process (LP) for a given threshold zeta.
+// Partition of a topology: which nodes would share a logical process (LP) for a given threshold
+// zeta.
 //
-// Where it sits: `weft topology partition`; core/engine/partition does the work. Packet mode gives every node to an LP by it.
+// Where it sits: `weft topology partition`; core/engine/partition does the work. Packet mode gives
+// every node to an LP by it.
 //
-// Model: the edges are the cables with their propagation delay, and inside a host edges without delay: the whole server is one LP,
-// since NVLink and PCIe transfers are handled together by its host.
+// Model: the edges are the cables with their propagation delay, and inside a host edges without
+// delay: the whole server is one LP, since NVLink and PCIe transfers are handled together by its
+// host.
 // Thread safety: pure functions.
 #pragma once
 

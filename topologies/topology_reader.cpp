@@ -67,4 +67,10 @@ std::shared_ptr<const Topology> load_topology(const std::string& path, const std
   });
 }
 
+std::optional<BuilderOfFile> load_builder(const std::string& path, const std::string& format) {
+  const bool is_ours = format == "weft" || (format.empty() && (path.ends_with(".textproto") || path.ends_with(".textproto.gz")));
+  if (!is_ours) return std::nullopt;
+  return read_builder_of_file(SourceText::read(path));
+}
+
 }  // namespace weft

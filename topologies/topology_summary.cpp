@@ -42,7 +42,8 @@ class FabricDistances {
  public:
   explicit FabricDistances(const Topology& topology) : topology_(topology), distance_(topology.node_count()) {}
 
-  /// The farthest endpoint and its distance. Endpoints of the same host count too, by their way inside where there is one.
+  /// The farthest endpoint and its distance. Endpoints of the same host count too, by their way
+  /// inside where there is one.
   std::pair<NodeId, std::uint32_t> farthest_from(NodeId start) {
     std::fill(distance_.begin(), distance_.end(), unknown);
     distance_[start.index()] = 0;
@@ -69,7 +70,8 @@ class FabricDistances {
     return farthest;
   }
 
-  /// The longest way between endpoints of one host that stays inside; what has no such way is not counted.
+  /// The longest way between endpoints of one host that stays inside; what has no such way is not
+  /// counted.
   std::uint32_t longest_inside(HostId host) {
     std::uint32_t longest = 0;
     for (const NodeId start : topology_.endpoints_of(host)) {

@@ -3,12 +3,13 @@
 // Where it sits: reads a Topology; the tools print the text or the figures.
 //
 // Model
-//   Tier of a packet switch = fewest cables between it and a NIC or endpoint; the switch that a NIC is cabled to is tier 1,
-//   whatever level the source gave it.
-//   Of a tier: rate_down = sum of its cables to lower tiers and hosts, rate_up = sum of its cables to the next tier, both one way.
-//   Oversubscription = rate_down / rate_up: above 1, hosts can offer more than the tier takes up.
-//   Diameter = most links on a shortest path between endpoints of two hosts, or inside a host. Measured from every endpoint while
-//   that is cheap, else from two endpoints far apart, which is a lower bound (and exact for all built fabrics).
+//   Tier of a packet switch = fewest cables between it and a NIC or endpoint; the switch that a NIC
+//   is cabled to is tier 1, whatever level the source gave it.
+//   Of a tier: rate_down = sum of its cables to lower tiers and hosts, rate_up = sum of its cables
+//   to the next tier, both one way. Oversubscription = rate_down / rate_up: above 1, hosts can
+//   offer more than the tier takes up. Diameter = most links on a shortest path between endpoints
+//   of two hosts, or inside a host. Measured from every endpoint while that is cheap, else from two
+//   endpoints far apart, which is a lower bound (and exact for all built fabrics).
 // Thread safety: pure functions.
 #pragma once
 

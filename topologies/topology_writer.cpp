@@ -48,7 +48,8 @@ struct Cable {
   std::uint32_t count = 1;
 };
 
-/// Cables in link order; equal parallel ones are one Cable with a count. Throws [not-expressible] for parallel ones that differ.
+/// Cables in link order; equal parallel ones are one Cable with a count. Throws [not-expressible]
+/// for parallel ones that differ.
 std::vector<Cable> cables_of(const Topology& topology, const std::string& format, const SourcePlace& place) {
   std::vector<Cable> cables;
   std::map<std::pair<NodeId, NodeId>, std::size_t> index;
@@ -137,7 +138,8 @@ bool is_own_endpoint(const Topology& topology, NodeId nic, NodeId other) {
   return is_endpoint(topology.node(other).kind) && topology.node(other).host == topology.node(nic).host;
 }
 
-/// The link of a NIC to the one endpoint it serves. Throws [not-expressible] if it does more than carry one endpoint's cable on.
+/// The link of a NIC to the one endpoint it serves. Throws [not-expressible] if it does more than
+/// carry one endpoint's cable on.
 LinkId link_to_served(const Topology& topology, NodeId nic, const std::string& format, const SourcePlace& place) {
   LinkId served = LinkId::none();
   std::size_t own = 0;
@@ -276,7 +278,7 @@ std::string write_simai(const Topology& topology, const SourcePlace& place) {
 std::string draw(const Topology& topology, const SourcePlace&) { return write_dot(topology); }
 std::string draw_overview(const Topology& topology, const SourcePlace&) { return write_dot_overview(topology); }
 
-constexpr std::array<TopologyFormat, 5> formats = {{
+constexpr std::array<TopologyFormat, 5> written_formats = {{
     {"weft", "Weft's own protobuf text with every host, switch and link, or an error that names what it cannot hold."},
     {"hpcc", "topology.txt of the ns-3 RDMA simulators; for hosts with one port or GPU."},
     {"simai", "SimAI's topology; for hosts with equal numbers of GPUs."},
@@ -284,13 +286,13 @@ constexpr std::array<TopologyFormat, 5> formats = {{
     {"dot-overview", "A picture for Graphviz with one box for all hosts or switches that are alike; for large fabrics."},
 }};
 
-/// In the order of `formats`.
-constexpr std::array<std::string (*)(const Topology&, const SourcePlace&), formats.size()> writers = {
+/// In the order of `written_formats`.
+constexpr std::array<std::string (*)(const Topology&, const SourcePlace&), written_formats.size()> writers = {
     write_weft, write_hpcc, write_simai, draw, draw_overview};
 
 }  // namespace
 
-std::span<const TopologyFormat> topology_output_formats() { return formats; }
+std::span<const TopologyFormat> topology_output_formats() { return written_formats; }
 
 std::vector<std::string> lost_in_format(const Topology& topology, const std::string& format) {
   std::vector<std::string> lost;
@@ -325,9 +327,9 @@ std::vector<std::string> lost_in_format(const Topology& topology, const std::str
 
 std::string write_topology(const Topology& topology, const std::string& format, const SourcePlace& place) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < formats.size(); ++i) {
-    if (formats[i].name == format) return writers[i](topology, place);
-    names.emplace_back(formats[i].name);
+  for (std::size_t i = 0; i < written_formats.size(); ++i) {
+    if (written_formats[i].name == format) return writers[i](topology, place);
+    names.emplace_back(written_formats[i].name);
   }
   fail("unknown-format", "there is no topology format \"" + format + "\" to write", place, suggestion(format, names, "format"));
 }

@@ -240,8 +240,8 @@ std::optional<Duration> CsvReader::duration(std::size_t column, std::string_view
     fault(column, "negative-duration", name + " is negative", "times are 0 or more");
     return std::nullopt;
   }
-  if (*value > duration_max) {
-    fault(column, "out-of-range", name + " is more than a year", "at most " + to_text(duration_max));
+  if (*value > one_year) {
+    fault(column, "out-of-range", name + " is more than a year", "at most " + to_text(one_year));
     return std::nullopt;
   }
   return value;

@@ -46,9 +46,6 @@ enum class OtherColumns : std::uint8_t { allowed, refused };
 
 class CsvReader {
  public:
-  /// The longest duration that a field may hold: a year.
-  static constexpr Duration duration_max = Duration::ticks(365LL * 24 * 3600 * Duration::ticks_per_s);
-
   /// Reads the header. If it is wrong, errors are in `diagnostics` and next() returns false.
   CsvReader(const SourceText& source, std::span<const CsvColumn> columns, OtherColumns others, Diagnostics& diagnostics,
             DirtyRows* dirty = nullptr);
@@ -75,7 +72,7 @@ class CsvReader {
   // of zeros.
   std::optional<std::uint64_t> whole_number(std::size_t column, std::uint64_t minimum, std::uint64_t maximum);
   std::optional<std::int32_t> integer(std::size_t column);
-  /// parse_plain_duration() from 0 to op_duration_max.
+  /// parse_plain_duration() from 0 to one_year.
   std::optional<Duration> duration(std::size_t column, std::string_view unit);
 
  private:

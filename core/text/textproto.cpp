@@ -39,6 +39,10 @@ std::size_t word_length(std::string_view line, std::size_t column) {
 /// What to write where the parser met something else.
 std::string syntax_help(std::string_view message) {
   const auto says = [message](std::string_view part) { return message.find(part) != std::string_view::npos; };
+  if (const std::size_t got = message.find("Expected string, got: "); got != std::string_view::npos) {
+    const char first = message.substr(got + std::string_view("Expected string, got: ").size()).front();
+    if (first >= '0' && first <= '9') return "quantities are texts with a unit, in double quotes, as in \"2h\" or \"4MiB\"";
+  }
   if (says("Expected string")) return "texts stand in double quotes: name: \"value\"";
   if (says("Expected integer") || says("Expected double")) return "this field takes a plain number, without quotes or unit";
   if (says("Expected \":\"")) return "a value stands behind a colon: name: value; a group of fields in braces: name { ... }";

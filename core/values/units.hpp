@@ -85,6 +85,9 @@ class Duration {
   std::int64_t ticks_ = 0;
 };
 
+/// The longest duration that a file may give for one thing: an op, a job, a field of a table.
+constexpr Duration one_year = Duration::ticks(365LL * 24 * 3600 * Duration::ticks_per_s);
+
 /// floor(time * numerator / denominator), without overflow in between. Requires: time >= 0,
 /// denominator > 0, and the result fits.
 inline Duration scaled(Duration time, std::uint64_t numerator, std::uint64_t denominator) {

@@ -57,7 +57,9 @@ std::string to_text(const Part& part, const ClusterState& cluster) {
 }
 
 std::optional<Part> parse_part(std::string_view name, const ClusterState& cluster) {
-  const std::optional<std::uint32_t> host = take_numbered(name, "host");
+  std::optional<std::uint32_t> host = take_numbered(name, "host");
+  // A number alone is a host, as scenarios write them.
+  if (!host && name.find_first_not_of("0123456789") == std::string_view::npos) host = take_numbered(name, "");
   if (!host || *host >= cluster.host_count()) return std::nullopt;
   if (name.empty()) return Part{PartKind::host, *host};
   for (const PartKind kind : {PartKind::gpu, PartKind::nic}) {

@@ -144,12 +144,14 @@ class MemoryFile {
 
 std::span<const FuzzedReader> fuzzed_readers() { return kReaders; }
 
-void feed(const FuzzedReader& reader, std::string_view content) {
+bool feed(const FuzzedReader& reader, std::string_view content) {
   const MemoryFile file(content);
   try {
     reader.read(file.path());
-  } catch (const InputError&) {  // refused, as it should be
+  } catch (const InputError&) {
+    return false;
   }
+  return true;
 }
 
 }  // namespace weft

@@ -18,7 +18,7 @@ struct FuzzedReader {
 
 std::span<const FuzzedReader> fuzzed_readers();
 
-/// Feeds `content` to the reader as a file; InputError is caught.
-void feed(const FuzzedReader& reader, std::string_view content);
+/// Feeds `content` to the reader as a file; false if the reader refuses it with InputError.
+bool feed(const FuzzedReader& reader, std::string_view content);
 
 }  // namespace weft

@@ -27,6 +27,15 @@ ARROWS = {
     "calibration": ["core"],
     "tools": ["scheduler", "calibration"],
 }
+# The same between the rooms of tools; each may include what is below tools, too.
+TOOL_ARROWS = {
+    "results": [],
+    "simulation": ["results"],
+    "weft": ["simulation"],
+}
+LINES_MAX = 700  # of a source file outside tests
+# Files that are longer still, with their lines: they may only become shorter.
+LONGER = {"host/collectives/nccl_tuner.cpp": 884, "host/transport/nic.cpp": 995, "host/transport/packet_network.cpp": 926}
 BELOW_TOOLS = [folder for folder in ARROWS if folder != "tools"]
 TOP_FOLDERS = [*ARROWS, "bench", "tests", "cmake", "docs", ".ci", ".github"]
 TOP_FILES = [
@@ -36,11 +45,11 @@ TOP_FILES = [
 TEXT_SUFFIXES = {".cpp", ".hpp", ".proto", ".md", ".txt", ".cmake", ".py", ".sh", ".json", ".textproto", ".yml", ".html", ".js", ".css", ""}
 
 
-def reachable(folder):
+def reachable(folder, arrows=ARROWS):
     """The folders whose headers `folder` may include."""
     found = {folder}
-    for target in ARROWS.get(folder, []):
-        found |= reachable(target)
+    for target in arrows.get(folder, []):
+        found |= reachable(target, arrows)
     return found
 
 
@@ -137,6 +146,8 @@ def include_arrows(tree):
         if owner == "tests" and len(file.path.parts) > 2 and file.path.parts[1] in ARROWS:
             owner = file.path.parts[1]
         allowed = reachable(owner) if owner in ARROWS else None
+        room = file.path.parts[1] if file.folder == "tools" and len(file.path.parts) > 2 else None
+        rooms = reachable(room, TOOL_ARROWS) if room in TOOL_ARROWS else None
         for number, line in enumerate(file.lines, 1):
             match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
             if not match:
@@ -149,10 +160,44 @@ def include_arrows(tree):
                 yield file.path, number, f'"{target}" is relative; write the path from the root of the project'
             elif head in ARROWS and allowed is not None and head not in allowed:
                 yield file.path, number, f"{owner} may not include {head}: it may include {', '.join(sorted(allowed))}"
+            elif rooms is not None and head == "tools" and target.split("/")[1] not in rooms:
+                yield file.path, number, f"tools/{room} may not include tools/{target.split('/')[1]}"
             elif head == "tests" and file.folder not in ("tests", "bench"):
                 yield file.path, number, "only tests and benchmarks include tests"
             elif head not in ARROWS and head not in ("tests", "bench"):
                 yield file.path, number, f'"{target}" is not in the project; a library is included with <>'
+
+
+def include_circles(tree):
+    """No header includes itself by way of others."""
+    included = {}
+    for file in tree.code_files:
+        targets = re.findall(r'^\s*#\s*include\s+"([^"]+)"', file.text, re.M)
+        included[str(file.path)] = [target for target in targets if tree.has(Path(target))]
+    done = set()
+    for start in sorted(included):
+        stack, way = [(start, iter(included[start]))], [start]
+        while stack:
+            at, rest = stack[-1]
+            target = next(rest, None)
+            if target is None:
+                stack.pop()
+                way.pop()
+                done.add(at)
+            elif target in way:
+                circle = [*way[way.index(target) :], target]
+                yield Path(at), 1, "includes go in a circle: " + " -> ".join(circle)
+                return
+            elif target not in done and target in included:
+                stack.append((target, iter(included[target])))
+                way.append(target)
+
+
+def file_length(tree):
+    """A source file outside tests has one idea, and at most LINES_MAX lines."""
+    for file in tree.code_files:
+        if file.folder != "tests" and len(file.lines) - 1 > LONGER.get(file.path.as_posix(), LINES_MAX):
+            yield file.path, LINES_MAX, f"{len(file.lines) - 1} lines: more than {LINES_MAX}; move an idea to a file of its own"
 
 
 def link_arrows(tree):
@@ -419,7 +464,7 @@ def clang_format(tree):
 
 
 RULES = [
-    include_arrows, link_arrows, header_manual, leftovers, commented_code, quiet_libraries, no_globals, no_self_registration,
+    include_arrows, include_circles, file_length, link_arrows, header_manual, leftovers, commented_code, quiet_libraries, no_globals, no_self_registration,
     file_pairs, top_folders, no_machine_paths, pinned_actions, integer_ratio, seeded_randomness, ordered_iteration, doc_paths, white_space,
     clang_format,
 ]  # fmt: skip

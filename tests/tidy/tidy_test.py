@@ -62,6 +62,19 @@ BAD = {
         ({"core/thing.cpp": '#include "../network/pipe.hpp"\n'}, "core/thing.cpp:1"),
         ({"core/thing.cpp": '#include "boost/graph.hpp"\n'}, "core/thing.cpp:1"),
         ({"core/thing.cpp": '#include "tests/core/model.hpp"\n'}, "core/thing.cpp:1"),
+        ({"tools/results/a.hpp": HEADER + '#include "tools/simulation/run.hpp"\n'}, "tools/results/a.hpp:3"),
+    ],
+    "include_circles": [
+        (
+            {
+                "core/one.hpp": HEADER + '#include "core/two.hpp"\n',
+                "core/two.hpp": HEADER + '#include "core/one.hpp"\n',
+            },
+            "core/one.hpp -> core/two.hpp -> core/one.hpp",
+        ),
+    ],
+    "file_length": [
+        ({"core/long.cpp": '#include "core/thing.hpp"\n' + "int x;\n" * 700}, "core/long.cpp:700"),
     ],
     "link_arrows": [
         ({"core/CMakeLists.txt": "weft_library(core SOURCES a.cpp LINK weft_network)\n"}, "no arrow goes from core to network"),

@@ -1,5 +1,6 @@
 // Reads the command line of `weft`, runs one subcommand, turns failures into messages and exit statuses.
 #include "tools/weft/commands.hpp"
+#include "tools/weft/help_text.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -109,6 +110,14 @@ int print_help(CLI::App& app, const std::vector<std::string>& words) {
   return kExitDone;
 }
 
+/// Help in lines that fit a terminal.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    return wrapped_help(CLI::Formatter::make_help(app, std::move(name), mode));
+  }
+};
+
 /// What other programs have as commands, too.
 void add_help_and_version(CLI::App& app, Action& action) {
   auto words = std::make_shared<std::vector<std::string>>();
@@ -168,7 +177,9 @@ int read_and_run(int argc, char** argv) {
       "weft"};
   app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
-  app.get_formatter()->column_width(40);
+  const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(32);
+  app.formatter(formatter);
 
   Action action;
   add_run_command(app, action);

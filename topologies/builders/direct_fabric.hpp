@@ -6,8 +6,9 @@
 //
 // Model: host h is at router h / hosts_per_router; every NIC of it has a cable to that router.
 // Routers are packet switches of level 0.
-//   A next hop from router r towards router t is every cable to a neighbour n with distance(n, t) = distance(r, t) - 1. The
-//   distance is arithmetic on the numbers of the routers, so that no table is needed.
+//   A next hop from router r towards router t is every cable to a neighbour n with distance(n, t) =
+//   distance(r, t) - 1. The distance is arithmetic on the numbers of the routers, so that no table
+//   is needed.
 // Numbering: servers in order, then routers; a router's links come in the order "hosts, then other
 // routers".
 //

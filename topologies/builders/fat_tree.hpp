@@ -2,8 +2,9 @@
 //
 // Where it sits: a builder (builders.hpp).
 //
-// Model: switches with k ports, k even. k pods of k/2 leafs and k/2 second-tier switches; each leaf has k/2 hosts; (k/2)^2 spines,
-// each with one cable to every pod. k^3/4 hosts; full bisection bandwidth when fabric_rate is the rate of a host.
+// Model: switches with k ports, k even. k pods of k/2 leafs and k/2 second-tier switches; each leaf
+// has k/2 hosts; (k/2)^2 spines, each with one cable to every pod. k^3/4 hosts; full bisection
+// bandwidth when fabric_rate is the rate of a host.
 // Thread safety: pure functions.
 #pragma once
 

@@ -2,7 +2,8 @@
 //
 // Where it sits: a builder (builders.hpp).
 //
-// Model: a server (server.hpp) without NICs: GPUs around an NVSwitch, in a full mesh, in the hybrid cube mesh of the DGX-1, or on PCIe.
+// Model: a server (server.hpp) without NICs: GPUs around an NVSwitch, in a full mesh, in the hybrid
+// cube mesh of the DGX-1, or on PCIe.
 // Thread safety: pure functions.
 #pragma once
 

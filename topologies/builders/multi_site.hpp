@@ -2,11 +2,13 @@
 //
 // Where it sits: a builder (builders.hpp).
 //
-// Model: each site is a fabric of another builder, named by `fabric` and told its parameters by `fabric_params`. A site has
-// borders_per_site border routers, each with a cable to every switch of the fabric's top tier. Border router b of each site has a
-// WAN link to border router b of every other site, with wan_rate each way and a propagation delay of half the round-trip time.
-// Pairs of sites may differ: pair_rtt, pair_rate. Border routers are packet switches of level 0 with a deep buffer, border_buffer.
-// Blanks and commas separate the parameters in fabric_params, so that a range of host_groups can set one parameter only there.
+// Model: each site is a fabric of another builder, named by `fabric` and told its parameters by
+// `fabric_params`. A site has borders_per_site border routers, each with a cable to every switch of
+// the fabric's top tier. Border router b of each site has a WAN link to border router b of every
+// other site, with wan_rate each way and a propagation delay of half the round-trip time.
+// Pairs of sites may differ: pair_rtt, pair_rate. Border routers are packet switches of level 0
+// with a deep buffer, border_buffer. Blanks and commas separate the parameters in fabric_params, so
+// that a range of host_groups can set one parameter only there.
 // Thread safety: pure functions.
 #pragma once
 

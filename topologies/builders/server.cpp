@@ -6,6 +6,22 @@
 
 namespace weft {
 
+// Cables between GPUs by `inside`
+//   nvswitch          one cable per GPU (nvlink_rate each way); one NVSwitch stands for the whole
+//                     NVLink domain
+//   full_mesh         a cable between every two GPUs, nvlink_rate / (G-1) each way
+//   hybrid_cube_mesh  8 GPUs as in a DGX-1 with V100: six NVLinks per GPU of nvlink_rate / 6 each.
+//                     Eight pairs have two links, which close a ring of all GPUs; eight pairs have
+//                     one. The two links of a pair are one cable of twice the rate, as NVLink
+//                     stripes over them
+//   pcie              no NVLink
+// Pairs of GPUs without NVLink meet at the host's PCIe switch, one cable of pcie_rate per GPU. GPUs
+// do not relay for others (no path passes through an endpoint), nor does CUDA when a GPU writes to
+// another. A library that relays, as NCCL's rings do, says so by its order of ranks. GPUs of
+// hybrid_cube_mesh are numbered along the ring of double links (0 3 2 1 5 6 7 4 of nvidia-smi; both
+// halves keep their GPUs), so that neighbours in rank order are neighbours by NVLink.
+// Routes with nic_affinity = any are searched, since any NIC leads to a GPU.
+
 namespace {
 
 constexpr std::uint32_t cube_mesh_gpus = 8;

@@ -1,35 +1,25 @@
 // Server: what builders put inside a host.
 //
-// Where it sits: builders describe their hosts by ServerShapes read from the parameters below and place them with add_server();
-// their Routes ask server_next_hops() for the part of a path inside a host.
+// Where it sits: builders describe their hosts by ServerShapes read from the parameters below and
+// place them with add_server(). Their Routes ask server_next_hops() for the part of a path inside a
+// host. server.cpp states the cables of each kind of inside.
 //
-// Model
-//   GPUs g0..gG-1, N NICs, G divisible by N; NIC j serves GPUs j*G/N .. (j+1)*G/N - 1. What joins the GPUs is `inside`:
-//     nvswitch          one cable per GPU (nvlink_rate each way); one NVSwitch stands for the whole NVLink domain
-//     full_mesh         a cable between every two GPUs, nvlink_rate / (G-1) each way
-//     hybrid_cube_mesh  8 GPUs as in a DGX-1 with V100: six NVLinks per GPU of nvlink_rate / 6 each. Eight pairs have two links, which
-//                       close a ring of all GPUs, eight pairs have one. The two links of a pair are one cable of twice the rate, as
-//                       NVLink stripes over them
-//     pcie              no NVLink
-//   Pairs of GPUs without NVLink meet at the host's PCIe switch, one cable of pcie_rate per GPU: GPUs do not relay for others (no path
-//   passes through an endpoint), nor does CUDA when a GPU writes to another. A library that relays, as NCCL's rings do, says so by its
-//   order of ranks: GPUs of hybrid_cube_mesh are numbered along the ring of double links (0 3 2 1 5 6 7 4 of nvidia-smi; both halves
-//   keep their GPUs), so that neighbours in rank order are neighbours by NVLink.
-//   gpu -- nic          one cable per GPU (pcie_rate each way, pcie_delay); the GPU's way to the PCIe switch is a cable of its own
-//   nic_affinity = any: GPUs are tied to no NIC. All of them (pcie_rate, pcie_delay) and all NICs (pcie_rate) are cabled to a PCIe switch, the one
-//   where pairs of GPUs meet if there is one; what a GPU sends and gets is spread over all NICs of its host by the routing of flows (hashing, or evenly
-//   when sprayed). Routes of such a topology are searched, since any NIC leads to a GPU.
-//   nic -- fabric       nic_ports cables per NIC, added by the builder
-//   nic_model = port: a GPU's NIC is no node, its ports are the GPU's own, without pcie_rate. A host with one GPU is always just that
-//   GPU, unless it relays: closed forms stay simple.
-//   relays: the host has its single NIC even then, and passes foreign traffic on through it (bcube).
-//   `server` names a machine (server_presets.hpp), whose numbers stand for all parameters of a server that are not given.
-//   Node ids of a server: GPUs, NICs, then its NVSwitch or PCIe switch, then the PCIe switch that nic_affinity = any adds, without gaps.
-//   Links of a GPU: to other GPUs in their order, to NVSwitch or PCIe switch, to the NIC or the fabric. Of a NIC: to its GPUs, then to
-//   the fabric.
+// Model: GPUs g0..gG-1, N NICs, G divisible by N; NIC j serves GPUs j*G/N .. (j+1)*G/N - 1.
+// `inside` says what joins the GPUs. Each GPU has one cable to its NIC (pcie_rate each way,
+// pcie_delay); its way to the PCIe switch is a cable of its own. The builder adds nic_ports cables
+// per NIC.
+//   nic_affinity = any  GPUs are tied to no NIC: all GPUs and all NICs meet at a PCIe switch. What
+//                       a GPU sends is spread over the NICs by the routing of flows
+//   nic_model = port    the ports are the GPU's own and the NIC is no node
+//   relays              a host with one GPU has its NIC, too, and passes foreign traffic on (bcube)
+// A host with one GPU is just that GPU, unless it relays: closed forms stay simple.
+// `server` names a machine (server_presets.hpp), whose numbers stand for parameters not given.
 //
-// Not modelled: traffic of several NVLink rings at once (a ring over a full mesh uses one of a GPU's cables each way), and the sharing
-// of a GPU's PCIe slot between its NIC and other GPUs.
+// Numbering, without gaps: GPUs, NICs, NVSwitch or PCIe switch, then the PCIe switch that
+// nic_affinity = any adds. Links of a GPU: to other GPUs in their order, to the switch inside, to
+// the NIC or the fabric. Links of a NIC: to its GPUs, then to the fabric.
+// Not modelled: traffic of several NVLink rings at once (a ring over a full mesh uses one of a
+// GPU's cables each way), and the sharing of a GPU's PCIe slot between its NIC and other GPUs.
 // Thread safety: values.
 #pragma once
 
@@ -48,7 +38,8 @@ namespace weft {
 /// In the order of the choices of `inside`.
 enum class Inside : std::uint8_t { nvswitch, full_mesh, hybrid_cube_mesh, pcie };
 
-/// Filled by the parameters of a server; members that a builder's table does not name stay as they are here.
+/// Filled by the parameters of a server; members that a builder's table does not name stay as they
+/// are here.
 struct ServerShape {
   std::uint32_t gpus = 1;
   std::uint32_t nics = 1;       ///< 1 when gpus == 1
@@ -65,13 +56,15 @@ struct ServerShape {
   std::string machine;  ///< that `server` names; "" for none
 
   bool has_nics() const { return relays || (gpus > 1 && nics > 0 && nics_are_nodes); }
-  bool has_hub() const { return gpus > 1 && inside != Inside::full_mesh; }  ///< an NVSwitch or a PCIe switch
+  /// An NVSwitch or a PCIe switch.
+  bool has_hub() const { return gpus > 1 && inside != Inside::full_mesh; }
   std::uint32_t gpus_per_nic() const { return gpus / nics; }
   bool hub_is_pcie() const { return has_hub() && inside != Inside::nvswitch; }
   bool adds_pcie_switch() const { return any_nic && !hub_is_pcie(); }
   std::uint32_t node_count() const { return gpus + (has_nics() ? nics : 0) + (has_hub() ? 1 : 0) + (adds_pcie_switch() ? 1 : 0); }
   std::uint32_t cable_count() const;  ///< inside the host
-  /// Node of the server, counted from its first, that is cabled to the fabric on behalf of NIC `nic`.
+  /// Node of the server, counted from its first, that is cabled to the fabric on behalf of NIC
+  /// `nic`.
   std::uint32_t port_offset(std::uint32_t nic) const { return has_nics() ? gpus + nic : nic; }
   std::uint32_t hub_offset() const { return gpus + (has_nics() ? nics : 0); }
   /// Requires: there is a PCIe switch.
@@ -84,8 +77,8 @@ struct ServerShape {
 /// The machine that `server` names; "" for custom.
 inline std::string machine_called(const std::string& text, const std::string& /*param*/) { return text == "custom" ? "" : text; }
 
-/// What is inside a host, for builders of any kind. `gpus_per_host` and `nics_per_host` stand in the builders' own tables: their
-/// defaults differ.
+/// What is inside a host, for builders of any kind. `gpus_per_host` and `nics_per_host` stand in
+/// the builders' own tables: their defaults differ.
 inline constexpr std::array inside_params = {
     param_read<machine_called, &ServerShape::machine>(
         {.name = "server",
@@ -164,17 +157,19 @@ inline constexpr std::array nic_model_params = {
 /// Parameters of a server with a network.
 inline constexpr auto server_params = join_params(join_params(nic_rate_param, inside_params), nic_model_params);
 
-/// The server that `params` describes, by name or by its parameters; where the table has no gpus_per_host or nics_per_host they are 1,
-/// where it has no nic_model or nic_rate NICs are nodes without a rate. Throws InputError at `place`: [uneven-nics] when the NICs cannot be
-/// dealt evenly to the GPUs, [bad-affinity] when GPUs without NICs of their own are to use them all, [bad-inside] when `inside` does not
-/// fit the GPUs, and as with_named_server().
+/// The server that `params` describes, by name or by its parameters; where the table has no
+/// gpus_per_host or nics_per_host they are 1, where it has no nic_model or nic_rate NICs are nodes
+/// without a rate. Throws InputError at `place`: [uneven-nics] when the NICs cannot be dealt evenly
+/// to the GPUs, [bad-affinity] when GPUs without NICs of their own are to use them all,
+/// [bad-inside] when `inside` does not fit the GPUs, and as with_named_server().
 ServerShape read_server(const ParamSet& params, const SourcePlace& place);
 
 /// Adds a host and returns its first node.
 NodeId add_server(TopologyBuilder& builder, const ServerShape& shape);
 
-/// Replaces `out` by the next hops from the node at `offset` of a server, whose links are `ports`, to GPU `gpu` of the same server or of
-/// another one. To another one, or from the NIC of other GPUs, all the node's cables to the fabric are taken for next hops. Requires: not any_nic.
+/// Replaces `out` by the next hops from the node at `offset` of a server, whose links are `ports`,
+/// to GPU `gpu` of the same server or of another one. To another one, or from the NIC of other
+/// GPUs, all the node's cables to the fabric are taken for next hops. Requires: not any_nic.
 void server_next_hops(const ServerShape& shape, std::span<const LinkId> ports, std::uint32_t offset, bool same_host,
                       std::uint32_t gpu, std::vector<LinkId>& out);
 

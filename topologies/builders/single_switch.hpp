@@ -2,8 +2,8 @@
 //
 // Where it sits: a builder (builders.hpp).
 //
-// Model: hosts -- one leaf. With gpus_per_host=1 a host is its GPU, cabled to the switch by one cable of nic_rate; no NVSwitch, no
-// NIC.
+// Model: hosts -- one leaf. With gpus_per_host=1 a host is its GPU, cabled to the switch by one
+// cable of nic_rate; no NVSwitch, no NIC.
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,6 +1,7 @@
 // Size limit: what is too large to build.
 //
-// Where it sits: builders ask before they add the first node, with 64-bit numbers, so that the 32-bit ones do not wrap later.
+// Where it sits: builders ask before they add the first node, with 64-bit numbers, so that the
+// 32-bit ones do not wrap later.
 // Thread safety: pure function.
 #pragma once
 

@@ -14,7 +14,8 @@ namespace weft {
 
 namespace {
 
-/// A string of Graphviz: quotes are escaped, and backslashes, which would begin an escape of its own.
+/// A string of Graphviz: quotes are escaped, and backslashes, which would begin an escape of its
+/// own.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {

@@ -6,9 +6,11 @@
 //
 // Where it sits: called by topology_reader.
 //
-// Node n of the file is NodeId(n), and its name is its number: a flow list (workloads/formats/flow_list) whose flows name nodes of the file
-// names NodeIds. Nodes that are no switches are hosts with one port each (NodeKind::host), one host per node, in ascending order.
-// Switch levels are unknown (0). Error rates other than 0 are refused, since lossy links are not modelled.
+// Node n of the file is NodeId(n), and its name is its number: a flow list
+// (workloads/formats/flow_list) whose flows name nodes of the file names NodeIds. Nodes that are no
+// switches are hosts with one port each (NodeKind::host), one host per node, in ascending order.
+// Switch levels are unknown (0). Error rates other than 0 are refused, since lossy links are not
+// modelled.
 // Thread safety: pure function.
 #pragma once
 
@@ -19,7 +21,8 @@
 
 namespace weft {
 
-/// Throws InputError with every error of the file: those of numbered_rows, [no-endpoints], [disconnected].
+/// Throws InputError with every error of the file: those of numbered_rows, [no-endpoints],
+/// [disconnected].
 std::shared_ptr<const Topology> import_hpcc(const SourceText& source);
 
 }  // namespace weft

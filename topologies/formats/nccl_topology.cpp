@@ -94,7 +94,8 @@ class Server {
   }
 
  private:
-  /// NCCL adds attributes from version to version and reads what it knows; what is passed over here is told.
+  /// NCCL adds attributes from version to version and reads what it knows; what is passed over here
+  /// is told.
   void check(pugi::xml_node element, const std::vector<std::string>& attributes, const std::vector<std::string>& elements) {
     for (const pugi::xml_attribute attribute : element.attributes()) {
       if (std::find(attributes.begin(), attributes.end(), attribute.name()) == attributes.end()) {

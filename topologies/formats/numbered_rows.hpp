@@ -1,12 +1,15 @@
-// Rows of numbers and texts separated by blanks: what topology files of the ns-3 family are made of.
+// Rows of numbers and texts separated by blanks: what topology files of the ns-3 family are made
+// of.
 //
-// Where it sits: formats/hpcc and formats/simai read their header, their list of ids and their links with it.
+// Where it sits: formats/hpcc and formats/simai read their header, their list of ids and their
+// links with it.
 //
 //   A B C ...             counts
 //   7 8 9 ...             ids
 //   src dst rate delay error        one cable each, both directions
 //
-// Blank lines are skipped. Every mistake is added to the diagnostics with its place; reading goes on where that makes sense.
+// Blank lines are skipped. Every mistake is added to the diagnostics with its place; reading goes
+// on where that makes sense.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -49,17 +52,19 @@ class NumberedRows {
   SourcePlace place(const Row& row) const;
   SourcePlace place(const Row& row, const RowField& field) const;
 
-  /// The header's counts. Adds [bad-header] if the row has not as many fields as `layout` names, which also tells what they are.
-  /// Fields beyond `numbers` are texts. Nothing if any of it is wrong.
+  /// The header's counts. Adds [bad-header] if the row has not as many fields as `layout` names,
+  /// which also tells what they are. Fields beyond `numbers` are texts. Nothing if any of it is
+  /// wrong.
   std::optional<std::vector<std::uint32_t>> counts(std::size_t numbers, std::size_t texts, std::string_view layout);
 
-  /// `count` different ids below `node_count` from row 1. `allowed` may refuse one with a message. Adds [count-mismatch],
-  /// [bad-number], [unknown-node], [duplicate-switch], [bad-switch-id].
+  /// `count` different ids below `node_count` from row 1. `allowed` may refuse one with a message.
+  /// Adds [count-mismatch], [bad-number], [unknown-node], [duplicate-switch], [bad-switch-id].
   std::vector<std::uint32_t> ids(std::uint32_t count, std::uint32_t node_count, std::string_view what,
                                  const std::function<std::optional<std::string>(std::uint32_t)>& allowed);
 
-  /// Cables from row `first` to the end of the file, `count` of them. Adds [count-mismatch], [too-few-fields], [trailing-text],
-  /// [bad-number], [unknown-node], [self-link], [duplicate-link], [error-rate], and those of link_limits.
+  /// Cables from row `first` to the end of the file, `count` of them. Adds [count-mismatch],
+  /// [too-few-fields], [trailing-text], [bad-number], [unknown-node], [self-link],
+  /// [duplicate-link], [error-rate], and those of link_limits.
   std::vector<NumberedCable> cables(std::size_t first, std::uint32_t count, std::uint32_t node_count);
 
  private:

@@ -1,10 +1,13 @@
-// Platform graph: hosts, switches and cables in the making, as formats that know neither servers nor ports describe them.
+// Platform graph: hosts, switches and cables in the making, as formats that know neither servers
+// nor ports describe them.
 //
-// Where it sits: formats/simgrid fills it, partly through formats/simgrid_cluster and formats/route_graph; build() makes the Topology.
+// Where it sits: formats/simgrid fills it, partly through formats/simgrid_cluster and
+// formats/route_graph; build() makes the Topology.
 //
-// Model: a host is one endpoint (NodeKind::host) of its own. In such formats traffic may pass through hosts; in a Topology it may not.
-// So a host with several cables gets a switch "NAME/router" that takes them over, and a cable to it that is as fast as all of them
-// together and takes no time: it never limits.
+// Model: a host is one endpoint (NodeKind::host) of its own. In such formats traffic may pass
+// through hosts; in a Topology it may not. So a host with several cables gets a switch
+// "NAME/router" that takes them over, and a cable to it that is as fast as all of them together and
+// takes no time: it never limits.
 // Thread safety: belongs to one thread.
 #pragma once
 

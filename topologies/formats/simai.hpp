@@ -6,10 +6,11 @@
 //
 // Where it sits: called by topology_reader.
 //
-// Node n of the file is NodeId(n), and its name is its number. GPUs are nodes 0 .. nodes-nvswitches-switches-1 and belong to hosts
-// of gpus_per_server in order; GPUs are cabled to switches directly, there are no NICs. An NVSwitch belongs to the host whose GPUs
-// it joins. Switch levels are unknown (0). The type of GPU is not used: op times come from the workload. Error rates other than 0
-// are refused.
+// Node n of the file is NodeId(n), and its name is its number. GPUs are nodes 0 ..
+// nodes-nvswitches-switches-1 and belong to hosts of gpus_per_server in order; GPUs are cabled to
+// switches directly, there are no NICs. An NVSwitch belongs to the host whose GPUs it joins. Switch
+// levels are unknown (0). The type of GPU is not used: op times come from the workload. Error rates
+// other than 0 are refused.
 // Thread safety: pure function.
 #pragma once
 
@@ -20,8 +21,9 @@
 
 namespace weft {
 
-/// Throws InputError with every error of the file: those of numbered_rows, [no-endpoints], [disconnected], and of NVSwitches
-/// [nvswitch-without-gpus], [nvswitch-spans-hosts], [nvswitch-leaves-host].
+/// Throws InputError with every error of the file: those of numbered_rows, [no-endpoints],
+/// [disconnected], and of NVSwitches [nvswitch-without-gpus], [nvswitch-spans-hosts],
+/// [nvswitch-leaves-host].
 std::shared_ptr<const Topology> import_simai(const SourceText& source);
 
 }  // namespace weft

@@ -84,7 +84,8 @@ std::optional<ClusterError> add_fat_tree(PlatformGraph& graph, const SimgridClus
   const auto& children = parameters[1];
   const auto& parents = parameters[2];
   const auto& cables = parameters[3];
-  // Digit d of a label runs to the number of parents below the node's level, of children from there on.
+  // Digit d of a label runs to the number of parents below the node's level, of children from there
+  // on.
   const auto digit_max = [&](std::size_t level, std::size_t digit) { return digit < level ? parents[digit] : children[digit]; };
   std::vector<std::uint64_t> nodes(levels + 1, 1);
   std::uint64_t all_nodes = 0;
@@ -154,7 +155,8 @@ std::optional<ClusterError> add_dragonfly(PlatformGraph& graph, const SimgridClu
                             std::to_string(groups) + " groups",
                         "router j of a group leads to group j: let groups be at most chassis x blades"};
   }
-  // Pairs of blades per chassis, of chassis per blade and group, of groups. Every factor is at most the number of hosts.
+  // Pairs of blades per chassis, of chassis per blade and group, of groups. Every factor is at most
+  // the number of hosts.
   const std::uint64_t cables = hosts + times(times(groups, chassis), times(blades, blades) / 2) +
                                times(times(groups, blades), times(chassis, chassis) / 2) + times(groups, groups) / 2;
   if (hosts > PlatformGraph::nodes_max || !fits(graph, hosts + routers, cables)) return too_large(cluster);

@@ -2,9 +2,11 @@
 //
 // Where it sits: formats/simgrid and formats/simgrid_cluster read attributes with it.
 //
-//   rate    a number, then bps (bits) or Bps (bytes) with k M G T (powers of 1000) or Ki Mi Gi Ti (powers of 1024): "125MBps", "10Gbps"
-//   time    a number, then ps ns us ms s m h d w                                                                    "50us"
-// A rate without a unit is Bps and a time without one is seconds, as in SimGrid, which warns of it; they are counted.
+//   rate    a number, then bps (bits) or Bps (bytes) with k M G T (powers of 1000) or Ki Mi Gi Ti
+//           (powers of 1024): "125MBps", "10Gbps"
+//   time    a number, then ps ns us ms s m h d w "50us"
+// A rate without a unit is Bps and a time without one is seconds, as in SimGrid, which warns of it;
+// they are counted.
 // Thread safety: belongs to one thread.
 #pragma once
 

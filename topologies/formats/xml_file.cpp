@@ -64,7 +64,8 @@ XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_vi
          std::string(what) + " is expected; every element must be closed by its own name");
   }
   root_ = document_.document_element();
-  // Unless it is told to read fragments, the parser throws text beside the root away without a word.
+  // Unless it is told to read fragments, the parser throws text beside the root away without a
+  // word.
   for (const pugi::xml_node node : document_.children()) {
     if (node.type() != pugi::node_pcdata && node.type() != pugi::node_cdata) continue;
     const auto start = static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 0));

@@ -1,9 +1,11 @@
 // An XML file that can say where its elements and attributes stand.
 //
-// Where it sits: formats/simgrid and formats/nccl_topology read their files through it; pugixml parses.
+// Where it sits: formats/simgrid and formats/nccl_topology read their files through it; pugixml
+// parses.
 //
-// Strict where pugixml is lenient: one root element of the expected name, no text between elements, no attribute twice, and
-// check() refuses attributes and elements that the format does not know. A document type and comments are skipped.
+// Strict where pugixml is lenient: one root element of the expected name, no text between elements,
+// no attribute twice, and check() refuses attributes and elements that the format does not know. A
+// document type and comments are skipped.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -23,8 +25,9 @@ class XmlFile {
   /// Elements nest at most this deep, so that readers may follow them by recursion.
   static constexpr int depth_max = 64;
 
-  /// Throws InputError [bad-xml] with the place where parsing ended, [wrong-root], [stray-text], [duplicate-attribute], [too-deep].
-  /// `what` is what the root element stands for, such as "a SimGrid platform"; `with_text` is an element that may hold text.
+  /// Throws InputError [bad-xml] with the place where parsing ended, [wrong-root], [stray-text],
+  /// [duplicate-attribute], [too-deep]. `what` is what the root element stands for, such as "a
+  /// SimGrid platform"; `with_text` is an element that may hold text.
   XmlFile(const SourceText& source, std::string_view root, std::string_view what, Diagnostics& diagnostics,
           std::string_view with_text = {});
 

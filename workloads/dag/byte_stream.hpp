@@ -1,8 +1,11 @@
-// Byte stream: reads a binary file front to back without holding it in memory; gzip files are unpacked on the way.
+// Byte stream: reads a binary file front to back without holding it in memory; gzip files are
+// unpacked on the way.
 //
-// Where it sits: under the readers of large binary workloads (packed DAGs, Chakra traces), which are sequences of
+// Where it sits: under the readers of large binary workloads (packed DAGs, Chakra traces), which
+// are sequences of
 // { varint length, message }.
-// Invariant: never allocates more than what the file really holds (plus one block), whatever lengths a damaged file claims.
+// Invariant: never allocates more than what the file really holds (plus one block), whatever
+// lengths a damaged file claims.
 // Thread safety: one stream belongs to one thread.
 #pragma once
 

@@ -1,8 +1,10 @@
 // check_workload(): do ranks agree? Cheap because ranks that share a role agree by construction.
 //
-// Collectives: per communicator, the distinct roles inside each group must issue the same sequence; each pair of roles is compared once.
-// Point to point: every send adds hash(source, destination, communicator, tag, ordinal, bytes) to a sum and every receive takes its own away;
-// 128 bits of zero mean that all match. Only if not are the ops listed and sorted to name the odd one.
+// Collectives: per communicator, the distinct roles inside each group must issue the same sequence;
+// each pair of roles is compared once.
+// Point to point: every send adds hash(source, destination, communicator, tag, ordinal, bytes) to a
+// sum and every receive takes its own away; 128 bits of zero mean that all match. Only if not are
+// the ops listed and sorted to name the odd one.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -105,11 +107,12 @@ class Checker {
     return use;
   }
 
-  /// Peers and roots inside their groups, no rank without a group, no messages to oneself, tables of the size of the group. Looks at
-  /// each kind of use once per role.
+  /// Peers and roots inside their groups, no rank without a group, no messages to oneself, tables
+  /// of the size of the group. Looks at each kind of use once per role.
   bool check_positions() {
     const std::size_t errors_before = diagnostics_.error_count();
-    // Per role and communicator: the group sizes and positions that matter are few, so each distinct pair is looked at once.
+    // Per role and communicator: the group sizes and positions that matter are few, so each
+    // distinct pair is looked at once.
     for (std::size_t r = 0; r < roles_.size(); ++r) {
       std::map<Use, OpId> uses;  // with the first op
       const auto note = [&](OpId id) { uses.emplace(use_of(workload_.roles[r].op(id)), id); };
@@ -255,7 +258,8 @@ class Checker {
     }
   }
 
-  /// All peers absolute, or all offsets that stay below one turn around the group: different numbers are different peers.
+  /// All peers absolute, or all offsets that stay below one turn around the group: different
+  /// numbers are different peers.
   bool names_peers_in_one_way(std::size_t role, const std::vector<std::uint32_t>& smallest_group) const {
     const RoleDag& dag = workload_.roles[role];
     const std::vector<OpId>& messages = roles_[role].messages;
@@ -349,7 +353,8 @@ class Checker {
     if (!all.is_even()) name_odd_messages();
   }
 
-  /// Of many, those of one share of all at a time, so that few are kept. A send and its receive are in one share.
+  /// Of many, those of one share of all at a time, so that few are kept. A send and its receive are
+  /// in one share.
   void name_odd_messages() {
     std::uint64_t count = 0;
     for (std::size_t role = 0; role < roles_.size(); ++role) count += roles_[role].messages.size() * players_.of(role).size();

@@ -16,11 +16,13 @@ namespace {
 /// "No op": ends lists of op indices.
 constexpr std::uint32_t kNoOp = UINT32_MAX;
 
-/// Edges by source, in order of addition: successors of u are targets[begin[u]] .. targets[begin[u + 1]].
+/// Edges by source, in order of addition: successors of u are targets[begin[u]] .. targets[begin[u
+/// + 1]].
 struct AddedEdges {
   std::vector<std::uint64_t> begin;
   std::vector<std::uint32_t> targets;
-  std::vector<std::uint32_t> next_in_stream;  ///< empty if no op has a stream; where set, it is the last successor of its op
+  /// Empty if no op has a stream; where set, it is the last successor of its op.
+  std::vector<std::uint32_t> next_in_stream;
 
   std::uint32_t op_count() const { return static_cast<std::uint32_t>(begin.size() - 1); }
   std::span<const std::uint32_t> of(std::uint32_t op, bool with_streams) const {
@@ -34,7 +36,8 @@ std::vector<std::uint32_t> next_ops_in_streams(const std::vector<Op>& ops) {
   std::vector<std::uint32_t> next;
   if (std::none_of(ops.begin(), ops.end(), [](const Op& op) { return op.stream != 0; })) return next;
   next.assign(ops.size(), kNoOp);
-  std::vector<std::uint32_t> last;  // only as long as needed: there may be very many very small roles
+  // Only as long as needed: there may be very many very small roles.
+  std::vector<std::uint32_t> last;
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
     const std::uint16_t stream = ops[i].stream;
     if (stream == 0) continue;
@@ -282,7 +285,8 @@ RoleBuilder::Result RoleBuilder::finish() && {
 
   Result result;
   RoleDag& dag = result.dag;
-  // order[i]: index of addition of op i. Empty: the order of addition is topological already and stays.
+  // order[i]: index of addition of op i. Empty: the order of addition is topological already and
+  // stays.
   std::vector<std::uint32_t> order;
   if (!runs_forward(added)) {
     const auto all_edges = [&added](std::uint32_t op) { return added.of(op, true); };

@@ -1,26 +1,33 @@
-// Workload: what a job runs - per role a DAG of operations, and which rank plays which role in which groups.
+// Workload: what a job runs - per role a DAG of operations, and which rank plays which role in
+// which groups.
 //
-// Where it sits: readers (dag_reader, formats/chakra, ...) make one through RoleBuilder; the host's DAG runner executes it.
+// Where it sits: readers (dag_reader, formats/chakra, ...) make one through RoleBuilder; the host's
+// DAG runner executes it.
 //
 // Model
-//   - A role is a template: one DAG shared by all ranks that play it. What differs between those ranks is a parameter: the rank's
-//     own number and, per communicator, the group it belongs to.
-//   - A communicator divides ranks into disjoint groups ("tp", "dp", "pp"). Communicator 0 is always "world": one group of all
-//     ranks. An op names a communicator; the executing rank's group in it is what it talks to. `peer` and `root` are
-//     positions inside that group, absolute or relative to the executing rank (modulo group size).
-//   - Collectives of a communicator match between ranks by order in the role's program; sends and receives by (source, destination,
-//     tag) and, among equals, by order.
-//   - Ops of one stream run one after the other in program order, which the builder turns into edges: at run time
-//     there are only dependencies. Ops on stream 0 are ordered by their dependencies alone.
-//   - `bytes` of a collective is the input buffer of one rank: the whole buffer for all_reduce, reduce_scatter, all_to_all, broadcast
-//     and reduce; the rank's own shard for all_gather and gather; for scatter the root's whole buffer, of which each of n ranks gets
-//     1/n; 0 for barrier. broadcast, reduce, gather and scatter have a root.
-//   - all_to_all_v moves what its SplitTable says, position by position; every group that issues it has as many positions as the
-//     table. Its `bytes` is the largest input buffer of a position, so that it bounds what any rank holds; what one rank really
-//     sends is in the table.
+//   - A role is a template: one DAG shared by all ranks that play it. What differs between those
+//     ranks is a parameter: the rank's own number and, per communicator, the group it belongs to.
+//   - A communicator divides ranks into disjoint groups ("tp", "dp", "pp"). Communicator 0 is
+//     always "world": one group of all ranks. An op names a communicator; the executing rank's
+//     group in it is what it talks to. `peer` and `root` are positions inside that group, absolute
+//     or relative to the executing rank (modulo group size).
+//   - Collectives of a communicator match between ranks by order in the role's program; sends and
+//     receives by (source, destination, tag) and, among equals, by order.
+//   - Ops of one stream run one after the other in program order, which the builder turns into
+//     edges: at run time there are only dependencies. Ops on stream 0 are ordered by their
+//     dependencies alone.
+//   - `bytes` of a collective is the input buffer of one rank: the whole buffer for all_reduce,
+//     reduce_scatter, all_to_all, broadcast and reduce; the rank's own shard for all_gather and
+//     gather; for scatter the root's whole buffer, of which each of n ranks gets 1/n; 0 for
+//     barrier. broadcast, reduce, gather and scatter have a root.
+//   - all_to_all_v moves what its SplitTable says, position by position; every group that issues it
+//     has as many positions as the table. Its `bytes` is the largest input buffer of a position, so
+//     that it bounds what any rank holds; what one rank really sends is in the table.
 //
-// Storage: structure of arrays; about 30 bytes per op and 4 per edge; names are optional offsets into one pool.
-// Invariants: 1. edges run from smaller to larger OpId (program order is a topological order); 2. acyclic by 1.
+// Storage: structure of arrays; about 30 bytes per op and 4 per edge; names are optional offsets
+// into one pool.
+// Invariants: 1. edges run from smaller to larger OpId (program order is a topological order); 2.
+// acyclic by 1.
 // Thread safety: immutable once built.
 #pragma once
 
@@ -70,11 +77,13 @@ struct Op {
   Processor processor = Processor::gpu;  ///< compute
   std::uint16_t communicator = 0;        ///< for everything but compute
   std::uint16_t stream = 0;              ///< 0 = only dependencies order it
-  std::int32_t peer = 0;                 ///< send/receive: the other side; collectives that have one: the root
-  std::uint32_t tag = 0;                 ///< send/receive
-  std::uint32_t splits = 0;              ///< all_to_all_v: index of Workload::splits
-  std::uint8_t priority =
-      0;              ///< collectives and sends: of its messages in the network, at most op_priority_max; a higher one goes first
+  /// send/receive: the other side; collectives that have one: the root.
+  std::int32_t peer = 0;
+  std::uint32_t tag = 0;     ///< send/receive
+  std::uint32_t splits = 0;  ///< all_to_all_v: index of Workload::splits
+  /// Collectives and sends: priority of the messages in the network, at most op_priority_max. A
+  /// higher one goes first.
+  std::uint8_t priority = 0;
   Duration duration;  ///< compute
   Bytes bytes;        ///< communication
 
@@ -93,8 +102,9 @@ class RoleDag {
   std::uint32_t predecessor_count(OpId op) const { return predecessor_count_[op.index()]; }
   /// "" if the source gave none.
   std::string_view name(OpId op) const;
-  /// Position of a collective among the collectives of its communicator in this role, from 0; of a send (receive) among the sends
-  /// (receives) of this role with the same communicator, peer and tag. What matches ranks with each other.
+  /// Position of a collective among the collectives of its communicator in this role, from 0; of a
+  /// send (receive) among the sends (receives) of this role with the same communicator, peer and
+  /// tag. What matches ranks with each other.
   std::uint32_t match_ordinal(OpId op) const { return match_ordinal_[op.index()]; }
   bool has_names() const { return !name_begin_.empty(); }
   std::size_t memory_bytes() const;
@@ -117,7 +127,7 @@ class RoleDag {
   std::vector<std::uint64_t> successors_begin_;
   std::vector<OpId> successors_;
   std::vector<std::int32_t> peer_;         ///< empty if no op of the role has one
-  std::vector<std::uint32_t> tag_;         ///< likewise
+  std::vector<std::uint32_t> tag_;         ///< empty if no op has one
   std::vector<std::uint32_t> splits_;      ///< empty if no op names a table but the first
   std::vector<std::uint8_t> priority_;     ///< empty if no op has one
   std::vector<Processor> processor_;       ///< empty if every op runs on the GPU
@@ -125,15 +135,16 @@ class RoleDag {
   std::string name_pool_;
 };
 
-/// Builds a role op by op. Ops may be added in any order as long as those of one stream are added in the order in which the stream
-/// runs them; finish() sorts all topologically (smallest added index first among the ready ones), adds the edges that streams imply,
-/// and drops duplicate edges.
+/// Builds a role op by op. Ops may be added in any order as long as those of one stream are added
+/// in the order in which the stream runs them; finish() sorts all topologically (smallest added
+/// index first among the ready ones), adds the edges that streams imply, and drops duplicate edges.
 class RoleBuilder {
  public:
   /// Saves memory and time when the numbers are known, exactly or nearly.
   void reserve(std::size_t op_count, std::size_t edge_count);
-  /// Index of the op in order of addition. Names beyond 4 GiB in total are dropped. Requires: duration and bytes >= 0; `splits` is 0 but
-  /// for all_to_all_v, and `priority` but for collectives and sends.
+  /// Index of the op in order of addition. Names beyond 4 GiB in total are dropped. Requires:
+  /// duration and bytes >= 0; `splits` is 0 but for all_to_all_v, and `priority` but for
+  /// collectives and sends.
   std::uint32_t add(const Op& op, std::string_view name = {});
   /// `op` waits for `dependency` (both indices of addition; the dependency may be added later).
   void depend(std::uint32_t op, std::uint32_t dependency);
@@ -141,10 +152,11 @@ class RoleBuilder {
 
   struct Result {
     RoleDag dag;
-    /// If not empty: indices of addition of ops on a cycle, each waiting for the one before it and the first for the last; `dag` is
-    /// unusable then.
+    /// If not empty: indices of addition of ops on a cycle, each waiting for the one before it and
+    /// the first for the last; `dag` is unusable then.
     std::vector<std::uint32_t> cycle;
-    bool cycle_uses_stream_order = false;  ///< dependencies alone have no cycle, but contradict the order inside a stream
+    /// Dependencies alone have no cycle, but contradict the order inside a stream.
+    bool cycle_uses_stream_order = false;
   };
   Result finish() &&;
 
@@ -159,7 +171,8 @@ class RoleBuilder {
 class Communicator {
  public:
   static Communicator world(std::uint32_t rank_count);
-  /// Groups as lists of ranks; the order inside a group is the order of its positions. Requires: disjoint, ranks < rank_count.
+  /// Groups as lists of ranks; the order inside a group is the order of its positions. Requires:
+  /// disjoint, ranks < rank_count.
   Communicator(std::string name, std::uint32_t rank_count, const std::vector<std::vector<RankId>>& groups);
 
   const std::string& name() const { return name_; }
@@ -168,7 +181,8 @@ class Communicator {
   GroupId group_of(RankId rank) const { return group_of_[rank.index()]; }
   std::uint32_t position_of(RankId rank) const { return position_of_[rank.index()]; }
   std::span<const RankId> ranks(GroupId group) const;
-  /// Whom a rank's op means by `peer`; relative ones wrap round. Requires: the rank is in a group; an absolute peer is a position of it.
+  /// Whom a rank's op means by `peer`; relative ones wrap round. Requires: the rank is in a group;
+  /// an absolute peer is a position of it.
   RankId peer_of(RankId rank, PeerAddressing addressing, std::int32_t peer) const;
 
  private:
@@ -182,8 +196,10 @@ class Communicator {
 /// How an all_to_all_v divides the buffers of a group: what each position sends to each other one.
 class SplitTable {
  public:
-  /// `bytes` row by row: entry i * positions + j goes from position i to position j; where i = j, it stays.
-  /// Requires: positions >= 1 and that many rows and columns; no entry below 0; the sum of each row and column fits 63 bits.
+  /// `bytes` row by row: entry i * positions + j goes from position i to position j; where i = j,
+  /// it stays.
+  /// Requires: positions >= 1 and that many rows and columns; no entry below 0; the sum of each row
+  /// and column fits 63 bits.
   SplitTable(std::string name, std::uint32_t positions, std::vector<Bytes> bytes);
 
   const std::string& name() const { return name_; }
@@ -212,8 +228,9 @@ struct Workload {
   std::vector<SplitTable> splits;           ///< what all_to_all_v ops name
   std::vector<RoleDag> roles;
   std::vector<std::string> role_names;
-  std::vector<std::uint16_t> role_of;    ///< per rank
-  std::vector<std::string> assumptions;  ///< what the format did not say and the reader assumed; printed as warnings
+  std::vector<std::uint16_t> role_of;  ///< per rank
+  /// What the format did not say and the reader assumed; printed as warnings.
+  std::vector<std::string> assumptions;
 
   const RoleDag& dag_of(RankId rank) const { return roles[role_of[rank.index()]]; }
 };
@@ -234,9 +251,10 @@ class RolePlayers {
   std::vector<std::uint32_t> begin_;  ///< of each role
 };
 
-/// Checks that ranks agree: every member of a group issues the same collectives (type, bytes, root, splits) in the same order, every
-/// send has its receive with equal bytes, peers and roots lie inside their group, split tables fit their groups. Adds
-/// [group-mismatch], [unmatched-send], [unmatched-receive], [peer-out-of-range], [splits-mismatch] errors that name ranks and ops.
+/// Checks that ranks agree: every member of a group issues the same collectives (type, bytes, root,
+/// splits) in the same order, every send has its receive with equal bytes, peers and roots lie
+/// inside their group, split tables fit their groups. Adds [group-mismatch], [unmatched-send],
+/// [unmatched-receive], [peer-out-of-range], [splits-mismatch] errors that name ranks and ops.
 void check_workload(const Workload& workload, const SourcePlace& place, Diagnostics& diagnostics);
 
 }  // namespace weft

@@ -1,8 +1,9 @@
 // DAG writer: Workload -> Weft's own workload files, text or binary (workload.proto).
 //
-// Where it sits: `weft workload import` writes what a foreign format held; generators write what they made. What is written is read back
-// by dag_reader to the same roles, communicators and edges. Text needs unique names: ops without one, or with one that is taken, get
-// "opN" with their number; binary files keep names as they are.
+// Where it sits: `weft workload import` writes what a foreign format held; generators write what
+// they made. What is written is read back by dag_reader to the same roles, communicators and edges.
+// Text needs unique names: ops without one, or with one that is taken, get "opN" with their number;
+// binary files keep names as they are.
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Limits of what a workload may say, checked by every reader so that sums over one rank fit their 64 bits; what overflows later still (many
-// iterations of long ops) ends the run as [beyond-clock].
+// Limits of what a workload may say, checked by every reader so that sums over one rank fit their
+// 64 bits; what overflows later still (many iterations of long ops) ends the run as [beyond-clock].
 // Thread safety: constants.
 #pragma once
 
@@ -17,7 +17,7 @@ constexpr std::uint64_t workload_memberships_max = 1U << 26;
 /// Positions of a split table: 32 MiB of sizes.
 constexpr std::uint32_t split_positions_max = 2048;
 /// One operation: a year, or 1 PiB.
-constexpr Duration op_duration_max = Duration::ticks(365LL * 24 * 3600 * Duration::ticks_per_s);
+constexpr Duration op_duration_max = one_year;
 constexpr Bytes op_size_max = Bytes::of(1LL << 50);
 
 /// Priorities of ops and listed flows are 0 to this one, which goes first.

@@ -67,8 +67,9 @@ std::uint64_t count_overlaps(std::span<const std::uint32_t> resource_of, Edges e
   }
   std::sort(pairs.begin(), pairs.end());
 
-  // One pass finds for 64 pairs which of them are joined; bit p of reached[i]: the first of pair p comes before the op at i. Pairs that
-  // begin close to each other share a pass, which looks at no more of the order than they span.
+  // One pass finds for 64 pairs which of them are joined; bit p of reached[i]: the first of pair p
+  // comes before the op at i. Pairs that begin close to each other share a pass, which looks at no
+  // more of the order than they span.
   constexpr std::size_t kPairsPerPass = 64;
   std::uint64_t overlapping = 0;
   std::vector<std::uint64_t> reached(count);

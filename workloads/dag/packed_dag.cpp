@@ -1,4 +1,5 @@
-// The binary side of dag_reader: reads the fields of the file one by one, so that only one piece of packed ops is in memory at a time.
+// The binary side of dag_reader: reads the fields of the file one by one, so that only one piece of
+// packed ops is in memory at a time.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -150,7 +151,8 @@ class BinaryReader {
       role_ = piece_.role();
       const pb::Role& role = header_.role(static_cast<int>(*role_));
       builder_ = RoleBuilder();
-      // Ops and edges take a byte each at least; what is announced beyond that is a gzip file's, or a lie.
+      // Ops and edges take a byte each at least; what is announced beyond that is a gzip file's, or
+      // a lie.
       builder_.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(role.packed_op_count(), stream_.stored_size())),
                        static_cast<std::size_t>(std::min<std::uint64_t>(role.packed_edge_count(), stream_.stored_size())));
       edge_count_ = 0;

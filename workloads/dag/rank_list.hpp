@@ -1,7 +1,7 @@
 // Rank list: "0-7,16,32-62:2" - numbers, ranges, and ranges with a step, separated by commas.
 //
-// Where it sits: hand-written workloads name ranks of roles and groups this way; the writer prints them this way.
-// The order of the text is the order of the list (positions in a group follow it).
+// Where it sits: hand-written workloads name ranks of roles and groups this way; the writer prints
+// them this way. The order of the text is the order of the list (positions in a group follow it).
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,7 +1,8 @@
 // Split tables of a workload file: what its all_to_all_v ops divide by.
 //
-// Where it sits: read by workload_frame for the text and the binary side of dag_reader; internal to this folder, since it shows the
-// schema's classes. Errors: [missing-field], [duplicate-splits], [not-square], [out-of-range], [bad-value], [negative-size].
+// Where it sits: read by workload_frame for the text and the binary side of dag_reader; internal to
+// this folder, since it shows the schema's classes. Errors: [missing-field], [duplicate-splits],
+// [not-square], [out-of-range], [bad-value], [negative-size].
 // Thread safety: pure functions.
 #pragma once
 
@@ -14,7 +15,8 @@
 
 namespace weft {
 
-/// One table per entry of the file, also per wrong one, so that ops that name it can be checked as well.
+/// One table per entry of the file, also per wrong one, so that ops that name it can be checked as
+/// well.
 std::vector<SplitTable> read_split_tables(const workload_file::Workload& file, const FieldPlaces& places, Diagnostics& diagnostics);
 
 }  // namespace weft

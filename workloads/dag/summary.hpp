@@ -1,8 +1,9 @@
 // Summary: what a workload contains, for `weft workload show`.
 //
-// Where it sits: tools prints the text or turns the struct into JSON. Sums over all ranks stop at the largest value instead of overflowing.
-// What communication moves is input buffers (dag.hpp): of broadcast and scatter, whose root alone fills it, every rank has one.
-// critical_path is the end of the last op if communication took no time; compute_total is the sum over a rank's compute ops.
+// Where it sits: tools prints the text or turns the struct into JSON. Sums over all ranks stop at
+// the largest value instead of overflowing. What communication moves is input buffers (dag.hpp): of
+// broadcast and scatter, whose root alone fills it, every rank has one. critical_path is the end of
+// the last op if communication took no time; compute_total is the sum over a rank's compute ops.
 // Thread safety: pure functions.
 #pragma once
 
@@ -34,7 +35,7 @@ struct CommunicationSummary {
   std::uint32_t group_size_min = 0;
   std::uint32_t group_size_max = 0;
   std::uint64_t ops = 0;  ///< every rank counts
-  Bytes bytes;            ///< likewise
+  Bytes bytes;            ///< every rank counts
 };
 
 struct WorkloadSummary {

@@ -1,7 +1,7 @@
 // Topological order: Kahn's algorithm and a cycle finder over any adjacency.
 //
-// Where it sits: RoleBuilder sorts ops with it, trace readers sort nodes. Among the ready nodes the smallest comes first, so the order
-// depends on nothing but the graph and the numbering.
+// Where it sits: RoleBuilder sorts ops with it, trace readers sort nodes. Among the ready nodes the
+// smallest comes first, so the order depends on nothing but the graph and the numbering.
 // `successors_of(node)` returns a range of node numbers; nodes are 0 .. count-1.
 // Thread safety: pure functions.
 #pragma once
@@ -15,8 +15,9 @@
 namespace weft {
 
 struct TopologicalOrder {
-  std::vector<std::uint32_t> order;    ///< shorter than the graph if there is a cycle
-  std::vector<std::uint32_t> waiting;  ///< per node: predecessors not yet in `order`; > 0 on cycles and behind them
+  std::vector<std::uint32_t> order;  ///< shorter than the graph if there is a cycle
+  /// Per node: predecessors not yet in `order`; > 0 on cycles and behind them.
+  std::vector<std::uint32_t> waiting;
 };
 
 template <class SuccessorsOf>
@@ -42,8 +43,9 @@ TopologicalOrder topological_order(std::uint32_t count, const SuccessorsOf& succ
   return result;
 }
 
-/// One cycle among the nodes with waiting > 0: each node is a successor of the one before it, the first of the last; the smallest number
-/// comes first. Requires: there is such a node. Each has a predecessor that waits too, so walking backwards must return.
+/// One cycle among the nodes with waiting > 0: each node is a successor of the one before it, the
+/// first of the last; the smallest number comes first. Requires: there is such a node. Each has a
+/// predecessor that waits too, so walking backwards must return.
 template <class SuccessorsOf>
 std::vector<std::uint32_t> find_cycle(const std::vector<std::uint32_t>& waiting, const SuccessorsOf& successors_of) {
   constexpr std::uint32_t kNone = UINT32_MAX;

@@ -1,6 +1,8 @@
-// Workload frame: everything of a workload file but its ops - ranks, communicators, split tables, who plays which role.
+// Workload frame: everything of a workload file but its ops - ranks, communicators, split tables,
+// who plays which role.
 //
-// Where it sits: shared by the text and the binary side of dag_reader; internal to this folder, since it shows the schema's classes.
+// Where it sits: shared by the text and the binary side of dag_reader; internal to this folder,
+// since it shows the schema's classes.
 // Thread safety: pure functions.
 #pragma once
 
@@ -18,8 +20,9 @@
 
 namespace weft {
 
-/// Fills name, ranks, communicators, splits, role names and role_of. `roles` has one empty DAG per role. With errors in `diagnostics`
-/// the result still has one communicator, table and role per entry of the file, so that ops can be checked as well.
+/// Fills name, ranks, communicators, splits, role names and role_of. `roles` has one empty DAG per
+/// role. With errors in `diagnostics` the result still has one communicator, table and role per
+/// entry of the file, so that ops can be checked as well.
 Workload read_frame(const workload_file::Workload& file, const FieldPlaces& places, const SourcePlace& whole_file,
                     Diagnostics& diagnostics);
 
@@ -30,7 +33,8 @@ struct Seats {
   std::optional<RankId> rank_without_group;
 };
 
-/// What readers of roles look up in a frame, each in constant time. The frame outlives it and keeps its communicators and tables.
+/// What readers of roles look up in a frame, each in constant time. The frame outlives it and keeps
+/// its communicators and tables.
 class FrameIndex {
  public:
   explicit FrameIndex(const Workload& frame);

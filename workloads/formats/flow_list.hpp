@@ -1,6 +1,7 @@
 // Flow list: transfers that start at given times, with no job around them.
 //
-// Where it sits: readers (formats/hpcc_flows) make one; `weft run --flows` replays it on a topology.
+// Where it sits: readers (formats/hpcc_flows) make one; `weft run --flows` replays it on a
+// topology.
 // Thread safety: values.
 #pragma once
 
@@ -13,9 +14,11 @@
 namespace weft {
 
 struct ListedFlow {
-  std::uint32_t source = 0;  ///< node number of the topology file (its endpoint index where nodes are endpoints only)
+  /// Node number of the topology file (its endpoint index where nodes are endpoints only).
+  std::uint32_t source = 0;
   std::uint32_t destination = 0;
-  std::uint8_t priority = 0;  ///< class of the network, at most op_priority_max; a higher one goes first
+  /// Class of the network, at most op_priority_max; a higher one goes first.
+  std::uint8_t priority = 0;
   std::uint32_t destination_port = 0;
   Bytes size;
   Duration start;

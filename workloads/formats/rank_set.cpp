@@ -101,7 +101,8 @@ std::optional<std::uint16_t> CommunicatorTable::repeat(const std::string& name, 
   const auto size = static_cast<std::uint32_t>(ranks.size());
   const std::uint32_t stride = size > 1 && ranks[1] > ranks[0] ? ranks[1] - ranks[0] : 1;
   const std::uint64_t block = std::uint64_t{size} * stride;
-  // A group that starts elsewhere is none of those that fill the ranks: {1, 2} is neither {0, 1} nor {2, 3}.
+  // A group that starts elsewhere is none of those that fill the ranks: {1, 2} is neither {0, 1}
+  // nor {2, 3}.
   if (rank_count_ % block != 0 || ranks[0] % block >= stride) return std::nullopt;
   for (std::uint32_t i = 1; i < size; ++i) {
     if (ranks[i] != ranks[0] + std::uint64_t{i} * stride) return std::nullopt;

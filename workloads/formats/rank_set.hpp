@@ -1,12 +1,14 @@
-// Rank set: what readers of traces with one file per rank share - process groups become communicators, equal ranks share a role.
+// Rank set: what readers of traces with one file per rank share - process groups become
+// communicators, equal ranks share a role.
 //
 // Where it sits: under formats/chakra and formats/kineto, which read the files.
 //
 // Model
-//   - Process groups that share no rank and have one size are put into one communicator, in order of first use. It is named after
-//     the first of them; communicator 0 is everyone.
-//   - One recorded rank can stand for any number of ranks. Its group of S ranks that are D apart is then every rank's: the ranks are divided
-//     into groups of size S and stride D (strided_groups.hpp). A group that was all recorded ranks becomes all ranks.
+//   - Process groups that share no rank and have one size are put into one communicator, in order
+//     of first use. It is named after the first of them; communicator 0 is everyone.
+//   - One recorded rank can stand for any number of ranks. Its group of S ranks that are D apart is
+//     then every rank's: the ranks are divided into groups of size S and stride D
+//     (strided_groups.hpp). A group that was all recorded ranks becomes all ranks.
 //   - Ranks whose DAGs are equal (ops, names, edges) share one role.
 // Errors: [bad-process-groups], [not-a-member], [too-many-roles].
 // Thread safety: one table belongs to one thread.
@@ -30,7 +32,8 @@ namespace weft {
 struct ProcessGroup {
   std::string name;
   std::vector<std::uint32_t> ranks;  ///< in order of position; empty = everyone
-  std::uint32_t size = 0;            ///< number of members, also of those that are not listed; 0 if the file does not say it
+  /// Number of members, also of those that are not listed; 0 if the file does not say it.
+  std::uint32_t size = 0;
 };
 
 /// Reads a JSON file {"1": [0, 1, 2, 3], ...}. Throws InputError.
@@ -39,8 +42,8 @@ std::vector<ProcessGroup> read_process_groups(const std::string& path);
 /// The first of this name; null if there is none.
 const ProcessGroup* find_process_group(std::span<const ProcessGroup> groups, std::string_view name);
 
-/// What is wrong with a group that `user` communicates in: a member that is listed twice or is no rank of the set, or `user` missing.
-/// The place is left to the caller.
+/// What is wrong with a group that `user` communicates in: a member that is listed twice or is no
+/// rank of the set, or `user` missing. The place is left to the caller.
 std::optional<Diagnostic> fault_of_process_group(const std::string& name, std::span<const std::uint32_t> ranks, std::uint32_t user,
                                                  std::uint32_t rank_count);
 
@@ -49,12 +52,14 @@ class CommunicatorTable {
  public:
   explicit CommunicatorTable(std::uint32_t rank_count) : rank_count_(rank_count) {}
 
-  /// The communicator that holds this group; the same for the same (name, ranks). Requires: ranks distinct and < rank_count.
+  /// The communicator that holds this group; the same for the same (name, ranks). Requires: ranks
+  /// distinct and < rank_count.
   std::uint16_t communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks);
 
-  /// The communicator in which every rank has a group like this one, which one rank recorded among `recorded_world` ranks (0: unknown);
-  /// 0 = everyone if that was all of them. None if the group has no stride, or is not among the groups of its
-  /// size and stride that fill the ranks (workloads/dag/strided_groups).
+  /// The communicator in which every rank has a group like this one, which one rank recorded among
+  /// `recorded_world` ranks (0: unknown); 0 = everyone if that was all of them. None if the group
+  /// has no stride, or is not among the groups of its size and stride that fill the ranks
+  /// (workloads/dag/strided_groups).
   std::optional<std::uint16_t> repeated_communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks,
                                                         std::uint32_t recorded_world);
 

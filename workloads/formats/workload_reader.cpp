@@ -11,6 +11,7 @@
 #include "workloads/formats/goal/goal.hpp"
 #include "workloads/formats/htsim/htsim_cm.hpp"
 #include "workloads/formats/kineto/kineto.hpp"
+#include "workloads/formats/kineto/kineto_files.hpp"
 #include "workloads/formats/layer_text/layer_text.hpp"
 
 namespace weft {

@@ -20,11 +20,15 @@ namespace weft {
 /// What the user may say about a foreign file beyond its path. A format names the options it reads;
 /// giving it another one is an error.
 struct WorkloadOptions {
-  std::optional<std::uint32_t> ranks;      ///< --ranks: for formats that can be replayed; otherwise must agree with the file
-  std::optional<std::uint32_t> iteration;  ///< --iteration: which of a trace's iterations to take, from 0
-  std::string process_groups_path;         ///< --process-groups: JSON file of process groups
-  std::string time_unit;                 ///< --time-unit: of a format's bare times; "ns", "us" or "ms"; empty: the format's default
-  bool collectives_as_recorded = false;  ///< --as-recorded: collectives take their recorded time instead of being simulated
+  /// --ranks: for formats that can be replayed; otherwise must agree with the file.
+  std::optional<std::uint32_t> ranks;
+  /// --iteration: which of a trace's iterations to take, from 0.
+  std::optional<std::uint32_t> iteration;
+  std::string process_groups_path;  ///< --process-groups: JSON file of process groups
+  /// --time-unit: of a format's bare times; "ns", "us" or "ms"; empty: the format's default.
+  std::string time_unit;
+  /// --as-recorded: collectives take their recorded time instead of being simulated.
+  bool collectives_as_recorded = false;
   /// Set by no flag: ranks whose ops need names in a message. Formats that drop names to save
   /// memory (goal) then keep theirs; the rest of the workload, ids of ops included, is the same.
   std::vector<std::uint32_t> named_ranks = {};

@@ -61,7 +61,7 @@ struct FittedJobsSettings {
   std::uint32_t gpus_max;
   double one_gpu_share_min;
   std::array<double, 3> shares;  ///< of the jobs that completed, were cancelled and failed
-  std::array<double, 3> gpu_s;   ///< likewise
+  std::array<double, 3> gpu_s;   ///< GPU-seconds of these three kinds of jobs
   double day_swing;
   double busiest_hour;
   double weekend;

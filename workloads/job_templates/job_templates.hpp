@@ -1,8 +1,9 @@
-// Job templates: job traces that are made up so that their aggregates are those that a cluster's operators published, for users who
-// have no trace of their own.
+// Job templates: job traces that are made up so that their aggregates are those that a cluster's
+// operators published, for users who have no trace of their own.
 //
-// Where it sits: `weft jobs make` chooses one by name and writes the trace as Weft's CSV, `weft modules job-template` prints them. A template is a
-// table of aggregates in published_clusters.cpp; all are made by fitted_jobs.
+// Where it sits: `weft jobs make` chooses one by name and writes the trace as Weft's CSV, `weft
+// modules job-template` prints them. A template is a table of aggregates in published_clusters.cpp;
+// all are made by fitted_jobs.
 // Thread safety: constants; factories may be called from any thread.
 #pragma once
 

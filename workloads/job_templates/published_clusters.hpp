@@ -1,9 +1,12 @@
-// Published clusters: the aggregates of SenseTime's Helios clusters and of Shanghai AI Laboratory's Seren and Kalos.
+// Published clusters: the aggregates of SenseTime's Helios clusters and of Shanghai AI Laboratory's
+// Seren and Kalos.
 //
 // Where it sits: job_templates() makes a template of each.
-// Sources: cluster_summary.csv and cluster_gpu_number.csv of the Helios data set (Hu et al., "Characterization and Prediction of Deep Learning
-// Workloads in Large-Scale GPU Datacenters", SC 2021), cluster_summary.csv of AcmeTrace (Hu et al., "Characterization of Large Language Model
-// Development in the Datacenter", NSDI 2024); GPU jobs only. The longest run time and the largest job are published for Helios as a whole.
+// Sources: cluster_summary.csv and cluster_gpu_number.csv of the Helios data set (Hu et al.,
+// "Characterization and Prediction of Deep Learning Workloads in Large-Scale GPU Datacenters", SC
+// 2021), cluster_summary.csv of AcmeTrace (Hu et al., "Characterization of Large Language Model
+// Development in the Datacenter", NSDI 2024); GPU jobs only. The longest run time and the largest
+// job are published for Helios as a whole.
 // Thread safety: constants.
 #pragma once
 

@@ -12,7 +12,8 @@ namespace weft {
 
 namespace {
 
-/// What is searched. Half the jobs run for a ten-millionth of the mean or less at the largest sigma.
+/// What is searched. Half the jobs run for a ten-millionth of the mean or less at the largest
+/// sigma.
 constexpr double kSigmaMin = 0.05;
 constexpr double kSigmaMax = 6;
 constexpr double kSizeExponentMin = -3;

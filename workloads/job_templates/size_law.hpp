@@ -2,10 +2,12 @@
 //
 // Where it sits: fitted_jobs draws the GPUs of its jobs from it.
 //
-// Model: sizes are powers of two up to the maximum, and the share of 2^k GPUs falls as 2^(-exponent k); the exponent is the one that gives the mean.
-// Where fewer jobs than `one_gpu_share_min` would want one GPU, these are that many and the power law holds from two GPUs on: with a
-// published median of one GPU it must be more than half.
-// The exponent is rounded to 1e-6, so that a trace does not depend on the last bits of a machine's mathematical library.
+// Model: sizes are powers of two up to the maximum, and the share of 2^k GPUs falls as 2^(-exponent
+// k); the exponent is the one that gives the mean. Where fewer jobs than `one_gpu_share_min` would
+// want one GPU, these are that many and the power law holds from two GPUs on: with a published
+// median of one GPU it must be more than half.
+// The exponent is rounded to 1e-6, so that a trace does not depend on the last bits of a machine's
+// mathematical library.
 // Thread safety: values and pure functions.
 #pragma once
 

@@ -193,7 +193,8 @@ class GavelReader {
   std::string gpu_type_;
   TraceBuilder builder_;
   std::optional<GavelThroughputs> throughputs_;
-  std::map<std::pair<std::string, std::uint32_t>, std::shared_ptr<const PlacementTimes>> times_;  ///< by job type and GPUs
+  /// By job type and GPUs.
+  std::map<std::pair<std::string, std::uint32_t>, std::shared_ptr<const PlacementTimes>> times_;
   int line_ = 0;
   std::vector<std::string_view> fields_;
 };

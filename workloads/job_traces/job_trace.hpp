@@ -41,8 +41,10 @@ struct TraceJob {
   /// Where the run time depends on the placement: of its number of GPUs. `run` is `iterations`
   /// times that of packed().
   std::shared_ptr<const PlacementTimes> iteration_times = {};
-  std::optional<std::uint32_t> data_region = {};  ///< number of the region where its data is, from 0
-  std::uint32_t min_gpus = 0;                     ///< on which it may restart once it has run; 0: on no fewer than `gpus`
+  /// Number of the region where its data is, from 0.
+  std::optional<std::uint32_t> data_region = {};
+  /// On which it may restart once it has run; 0: on no fewer than `gpus`.
+  std::uint32_t min_gpus = 0;
 };
 
 struct JobTrace {

@@ -1,7 +1,7 @@
 // Job-trace reader: a file in any known format -> JobTrace.
 //
-// Where it sits: `weft run --jobs=FILE:format`, `weft check` and scenarios load traces through it. A new format is a file in job_traces/ and an
-// entry of job_trace_formats(). Files may be gzip.
+// Where it sits: `weft run --jobs=FILE:format`, `weft check` and scenarios load traces through it.
+// A new format is a file in job_traces/ and an entry of job_trace_formats(). Files may be gzip.
 // Thread safety: pure functions.
 #pragma once
 
@@ -31,10 +31,12 @@ struct JobTraceFormat {
 
 std::span<const JobTraceFormat> job_trace_formats();
 
-/// Throws InputError: [unknown-format], [unused-flag], and what the format's reader throws. `format` empty: "weft".
+/// Throws InputError: [unknown-format], [unused-flag], and what the format's reader throws.
+/// `format` empty: "weft".
 JobTrace load_job_trace(const std::string& path, std::string_view format, const JobTraceOptions& options = {});
 
-/// What a trace holds, in lines for people: jobs, GPU time, when it begins, what really happened, what was left out or assumed.
+/// What a trace holds, in lines for people: jobs, GPU time, when it begins, what really happened,
+/// what was left out or assumed.
 std::string describe(const JobTrace& trace);
 
 }  // namespace weft

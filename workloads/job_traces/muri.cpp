@@ -20,7 +20,8 @@ constexpr std::array kColumns = {
 
 bool tells_iterations(const CsvReader& rows, std::uint64_t rounds) { return rounds > 0 && rows.is_given(iteration_time); }
 
-/// Its iterations, each of the measured time; where the row does not tell both, its duration. None if something is wrong.
+/// Its iterations, each of the measured time; where the row does not tell both, its duration. None
+/// if something is wrong.
 std::optional<Duration> run_time(CsvReader& rows, std::uint64_t rounds) {
   const auto run = rows.duration(duration, "ms");
   if (!run || !tells_iterations(rows, rounds)) return run;

@@ -47,7 +47,8 @@ class Cursor {
     rest_.remove_prefix(count);
     return value;
   }
-  /// ".25" as a part of a second; zero if there is no point, none if no digit follows it. What is below a tick is cut off.
+  /// ".25" as a part of a second; zero if there is no point, none if no digit follows it. What is
+  /// below a tick is cut off.
   std::optional<Duration> fraction() {
     if (!take('.')) return Duration::zero();
     std::int64_t ticks = 0;
@@ -201,7 +202,8 @@ TimeZone TimeZone::of_changes(std::string_view name, ClockChanges changes) {
 
 TimeZone::Local TimeZone::local(std::int64_t local_seconds) const {
   if (changes_ == nullptr) return local_by_rule(local_seconds);
-  // No clock is further from UTC than this, so that all spans in which it may show this time begin within it.
+  // No clock is further from UTC than this, so that all spans in which it may show this time begin
+  // within it.
   constexpr std::int64_t reach_s = 2 * kSecondsPerDay;
   const std::vector<std::int64_t>& at_s = changes_->at_s;
   auto span = static_cast<std::size_t>(std::upper_bound(at_s.begin(), at_s.end(), local_seconds - reach_s) - at_s.begin());
@@ -300,7 +302,8 @@ std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& 
     const TimeZone::Local local = zone.local(result.seconds);
     const Timestamp first{result.seconds - local.offset_s, result.fraction};
     const Timestamp last{result.seconds - local.last_offset_s, result.fraction};
-    // A date that no pass puts behind what it follows is wrong in itself; the first pass is as good as another then.
+    // A date that no pass puts behind what it follows is wrong in itself; the first pass is as good
+    // as another then.
     const bool is_later_pass = not_before && first < *not_before && last >= *not_before;
     if (use != nullptr) {
       ++use->dates;

@@ -1,23 +1,31 @@
 // Timestamp: the dates and epoch times of job traces, brought to one clock.
 //
-// Where it sits: under the readers in workloads/job_traces/. Each format knows the zone of dates that name none (helios and acme
-// Asia/Shanghai, philly America/Los_Angeles); --time-zone overrides it.
+// Where it sits: under the readers in workloads/job_traces/. Each format knows the zone of dates
+// that name none (helios and acme Asia/Shanghai, philly America/Los_Angeles); --time-zone overrides
+// it.
 //
 // Texts that are read
-//   "2020-04-01 00:00:11", "2020-04-01T00:00:11.25"      date and time of the zone given; seconds and their fraction may be absent
+//   "2020-04-01 00:00:11", "2020-04-01T00:00:11.25"      date and time of the zone given; seconds
+//                                                        and their fraction may be absent
 //   the same with "Z", " UTC", "+08:00", "+0800" or "+08" after it     of that zone
-//   the same with " PST" or " PDT" after it                     8 and 7 hours behind UTC (as in Philly's utilisation logs)
-//   "1585670411", "1585670411.25", "1585670411250"       since 1970-01-01 UTC, in seconds, milliseconds, microseconds or nanoseconds:
-//                                                         whichever puts it into the years 1990 to 2099, which is one of them at
-//                                                         most; a number that none of them puts there is refused
+//   the same with " PST" or " PDT" after it                     8 and 7 hours behind UTC (as in
+//                                                               Philly's utilisation logs)
+//   "1585670411", "1585670411.25", "1585670411250"       since 1970-01-01 UTC, in seconds,
+//                                                        milliseconds, microseconds or nanoseconds:
+//                                                         whichever puts it into the years 1990 to
+//                                                         2099, which is one of them at most; a
+//                                                         number that none of them puts there is
+//                                                         refused
 // Years of dates run from 1 to 9999. There are no leap seconds, as on Unix clocks.
 //
-// Zones: "UTC", a fixed offset such as "+05:30", or a name. Thirteen names are known here, so that they mean the same on every machine,
-// with these rules: the United States since 2007 (second Sunday of March 2:00 to first Sunday of November 2:00, local time) and the
-// European Union since 1996 (last Sundays of March and October, 1:00 UTC); they are applied to every year. Other names are looked up in
-// the machine's database (zone_database.hpp). An hour that passes twice in autumn is taken as its first pass, or as its second
-// where the first lies before what the date is known to follow; one that is skipped in spring as on the clock before it: standard time.
-// ZoneUse counts them.
+// Zones: "UTC", a fixed offset such as "+05:30", or a name. Thirteen names are known here, so that
+// they mean the same on every machine, with these rules: the United States since 2007 (second
+// Sunday of March 2:00 to first Sunday of November 2:00, local time) and the European Union since
+// 1996 (last Sundays of March and October, 1:00 UTC); they are applied to every year. Other names
+// are looked up in the machine's database (zone_database.hpp). An hour that passes twice in autumn
+// is taken as its first pass, or as its second where the first lies before what the date is known
+// to follow; one that is skipped in spring as on the clock before it: standard time. ZoneUse counts
+// them.
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -50,13 +58,16 @@ class TimeZone {
  public:
   /// What a clock of the zone says about an instant.
   struct Local {
-    std::int64_t offset_s = 0;       ///< to subtract from local seconds since 1970 to get UTC; of the first pass
+    /// To subtract from local seconds since 1970 to get UTC; of the first pass.
+    std::int64_t offset_s = 0;
     std::int64_t last_offset_s = 0;  ///< the same of the last pass
-    int passes = 1;                  ///< how often the clocks show this time: 2 or 0 where they are changed
+    /// How often the clocks show this time: 2 or 0 where they are changed.
+    int passes = 1;
   };
 
   static TimeZone utc() { return {}; }
-  /// Throws InputError [unknown-time-zone] at `place`; it says what is wrong with the database where that is the reason.
+  /// Throws InputError [unknown-time-zone] at `place`; it says what is wrong with the database
+  /// where that is the reason.
   static TimeZone parse(std::string_view text, const SourcePlace& place);
   /// None if the machine's database has no such zone, or not in a form that is read.
   static std::optional<TimeZone> from_database(std::string_view name);
@@ -80,8 +91,9 @@ class TimeZone {
 
 /// What a zone was needed for.
 struct ZoneUse {
-  std::uint64_t dates = 0;        ///< that name no zone
-  std::uint64_t first_pass = 0;   ///< of these, in an hour that passes twice, taken as its first pass
+  std::uint64_t dates = 0;  ///< that name no zone
+  /// Of these, in an hour that passes twice, taken as its first pass.
+  std::uint64_t first_pass = 0;
   std::uint64_t second_pass = 0;  ///< the same, taken as its second
   std::uint64_t skipped = 0;      ///< of these, in an hour that never was
 
@@ -92,7 +104,8 @@ struct ZoneUse {
 std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& zone, ZoneUse* use = nullptr,
                                          const std::optional<Timestamp>& not_before = {});
 
-/// A plain number of `unit`, "s" or "ms", on a clock of the trace's own; beyond a Duration in digits only. None for anything else.
+/// A plain number of `unit`, "s" or "ms", on a clock of the trace's own; beyond a Duration in
+/// digits only. None for anything else.
 std::optional<Timestamp> parse_instant(std::string_view text, std::string_view unit);
 
 /// "2017-09-04 17:30:41 UTC", with milliseconds where there are any.

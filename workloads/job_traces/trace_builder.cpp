@@ -1,5 +1,7 @@
 #include "workloads/job_traces/trace_builder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
@@ -118,11 +120,36 @@ void TraceBuilder::leave_out_outliers() {
   std::vector<bool> outlier(submitted_.size(), false);
   for (std::size_t i = 0; i < submitted_.size(); ++i) {
     outlier[i] = are_far_apart(lower, submitted_[i]) && are_far_apart(upper, submitted_[i]);
-    if (!outlier[i]) continue;
-    dirty_.report("", {Severity::error, "out-of-range", "this job was submitted more than a year from the median job",
-                       source_.at(trace_.jobs[i].line, 0), "leave the row out, or cut the trace into parts of a year at most"});
+  }
+  const std::string distance = " submitted more than a year from the median job";
+  if (dirty_.strict()) {
+    report_far_jobs(outlier, distance, "leave the row out, or cut the trace into parts of a year at most",
+                    "leave these rows out, or cut the trace into parts of a year at most");
+  } else {
+    for (std::size_t i = 0; i < submitted_.size(); ++i) {
+      if (outlier[i]) dirty_.report("", {Severity::error, "out-of-range", "this job was" + distance, place_of(i), ""});
+    }
   }
   leave_out(outlier);
+}
+
+SourcePlace TraceBuilder::place_of(std::size_t job) const { return source_.at(trace_.jobs[job].line, 0); }
+
+void TraceBuilder::report_far_jobs(const std::vector<bool>& far, const std::string& distance, const std::string& help_for_one,
+                                   const std::string& help_for_many) {
+  const auto first = std::find(far.begin(), far.end(), true);
+  if (first == far.end()) return;
+  const auto count = std::count(far.begin(), far.end(), true);
+  const auto at = static_cast<std::size_t>(first - far.begin());
+  if (count == 1) {
+    diagnostics_.error("out-of-range", "this job was" + distance, place_of(at), help_for_one);
+    return;
+  }
+  const auto last = static_cast<std::size_t>(far.rend() - std::find(far.rbegin(), far.rend(), true)) - 1;
+  diagnostics_.error("out-of-range",
+                     fmt::format("{} of {} jobs were{}: the first at line {}, the last at line {}", count, far.size(), distance,
+                                 trace_.jobs[at].line, trace_.jobs[last].line),
+                     place_of(at), help_for_many);
 }
 
 void TraceBuilder::leave_out(const std::vector<bool>& which) {
@@ -174,15 +201,14 @@ JobTrace TraceBuilder::finish() {
   require_jobs();
   diagnostics_.throw_if_errors();
   const Timestamp earliest = *std::min_element(submitted_.begin(), submitted_.end());
+  std::vector<bool> too_late(submitted_.size(), false);
   for (std::size_t i = 0; i < submitted_.size(); ++i) {
     const std::optional<Duration> since_first = between(earliest, submitted_[i]);
-    if (!since_first || *since_first > op_duration_max) {
-      diagnostics_.error("out-of-range", "this job was submitted more than a year after the first",
-                         source_.at(trace_.jobs[i].line, 0), "cut the trace into parts of a year at most");
-      continue;
-    }
-    trace_.jobs[i].submit = *since_first;
+    too_late[i] = !since_first || *since_first > op_duration_max;
+    if (!too_late[i]) trace_.jobs[i].submit = *since_first;
   }
+  const std::string cut = "cut the trace into parts of a year at most";
+  report_far_jobs(too_late, " submitted more than a year after the first", cut, cut + ", each a file of its own");
   diagnostics_.throw_if_errors();
   if (zone_) {
     note_zone();

@@ -1,13 +1,16 @@
-// Gavel throughputs: measured training steps per second by GPU type, job type and number of GPUs (Narayanan et al., OSDI 2020;
-// physical_cluster_throughputs.json).
+// Gavel throughputs: measured training steps per second by GPU type, job type and number of GPUs
+// (Narayanan et al., OSDI 2020; physical_cluster_throughputs.json).
 //
-//   {"v100": {"('ResNet-50 (batch size 64)', 2)": {"null": 7.92, "('LM (batch size 5)', 1)": [3.1, 60.2]}}}
+//   {"v100": {"('ResNet-50 (batch size 64)', 2)":
+//     {"null": 7.92, "('LM (batch size 5)', 1)": [3.1, 60.2]}}}
 //
-// Under each GPU type stand job types with their number of GPUs ("scale factor"); "null" is the throughput alone, the other entries those when
-// sharing the GPUs with another job, which are not read: GPUs are not shared here. A throughput of 0 means that the job did not run
-// there (out of memory). "v100_unconsolidated" and its like are measurements with the GPUs spread over servers: placement_times() takes a GPU type
-// and its like together.
-// Errors: [bad-json], [bad-value], with their place; what the user asks for and the table lacks: [unknown-gpu-type].
+// Under each GPU type stand job types with their number of GPUs ("scale factor"); "null" is the
+// throughput alone, the other entries those when sharing the GPUs with another job, which are not
+// read: GPUs are not shared here. A throughput of 0 means that the job did not run there (out of
+// memory). "v100_unconsolidated" and its like are measurements with the GPUs spread over servers:
+// placement_times() takes a GPU type and its like together.
+// Errors: [bad-json], [bad-value], with their place; what the user asks for and the table lacks:
+// [unknown-gpu-type].
 // Thread safety: immutable once read.
 #pragma once
 
@@ -41,8 +44,9 @@ class GavelThroughputs {
   std::optional<double> steps_per_s(std::string_view gpu_type, std::string_view job_type, std::uint32_t gpus) const;
   /// The same with the GPUs spread over several hosts.
   std::optional<double> steps_per_s_spread(std::string_view gpu_type, std::string_view job_type, std::uint32_t gpus) const;
-  /// Times of a step on one host and, where the table has them, on several. None if it does not run in one of the two ways, or takes more than a
-  /// year for a step. Requires: a measurement on one host.
+  /// Times of a step on one host and, where the table has them, on several. None if it does not run
+  /// in one of the two ways, or takes more than a year for a step. Requires: a measurement on one
+  /// host.
   std::optional<PlacementTimes> placement_times(std::string_view gpu_type, std::string_view job_type, std::uint32_t gpus) const;
 
   /// What the table holds, for `weft check`.

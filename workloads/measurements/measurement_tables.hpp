@@ -1,7 +1,8 @@
 // Measurement tables: foreign tables that are no workload and no job trace, by format.
 //
-// Where it sits: `weft check FILE:format` checks and prints them; scenarios use pollux and gavel-throughputs as measured iteration times. A
-// new format is a file in measurements/ and an entry of measurement_tables().
+// Where it sits: `weft check FILE:format` checks and prints them; scenarios use pollux and
+// gavel-throughputs as measured iteration times. A new format is a file in measurements/ and an
+// entry of measurement_tables().
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,15 +1,20 @@
 // Placement times: how long one iteration of a job takes, by where its GPUs are, as measured.
 //
-// Where it sits: readers in workloads/measurements/ make them; in job mode a job with such a table runs for its iterations times the time of
-// the placement it got (scheduler/lifecycle/job_lifecycle).
+// Where it sits: readers in workloads/measurements/ make them; in job mode a job with such a table
+// runs for its iterations times the time of the placement it got
+// (scheduler/lifecycle/job_lifecycle).
 //
-// Model: a placement is the number of GPUs on each of its hosts, in any order: "4+4", "2+1+1". A time is looked up by
+// Model: a placement is the number of GPUs on each of its hosts, in any order: "4+4", "2+1+1". A
+// time is looked up by
 //   1. the same placement: the mean of what was measured for it, in whatever order its hosts stood;
-//   2. on several hosts, the time of the same number of GPUs spread in no stated way, if the table has one;
+//   2. on several hosts, the time of the same number of GPUs spread in no stated way, if the table
+//      has one;
 //   3. the mean of the placements with as many GPUs on as many hosts;
-//   4. the mean of all placements with as many GPUs, several hosts preferred where the job has several.
-// Nothing is interpolated between numbers of GPUs: knows() says whether there is any measurement. find() says which of the four it was, so
-// that a time that stands in for another can be called that.
+//   4. the mean of all placements with as many GPUs, several hosts preferred where the job has
+//      several.
+// Nothing is interpolated between numbers of GPUs: knows() says whether there is any measurement.
+// find() says which of the four it was, so that a time that stands in for another can be called
+// that.
 // Thread safety: immutable once filled.
 #pragma once
 

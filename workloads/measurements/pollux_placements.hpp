@@ -1,15 +1,17 @@
-// Pollux placements: measured training step times by placement and batch size (Qiao et al., OSDI 2021; *_placements.csv of its
-// simulator), on 16 hosts of 4 T4 each.
+// Pollux placements: measured training step times by placement and batch size (Qiao et al., OSDI
+// 2021; *_placements.csv of its simulator), on 16 hosts of 4 T4 each.
 //
 //   placement,local_bsz,step_time,sync_time
 //   44,24,0.351,0.102
 //
-// placement    a digit per host, the number of GPUs there: "44" is 4 + 4 GPUs on two hosts. The order of hosts says nothing: "21" and "12"
-//              are two measurements of one placement
+// placement    a digit per host, the number of GPUs there: "44" is 4 + 4 GPUs on two hosts. The
+//              order of hosts says nothing: "21" and "12" are two measurements of one placement
 // local_bsz    samples per GPU and step
 // step_time    seconds of one step
-// sync_time    seconds of it that gradient synchronisation adds because computation does not hide it; at most step_time
-// Read strictly: every fault is an error ([bad-value], [out-of-range], [negative-duration], [missing-column], [wrong-field-count], [no-rows]).
+// sync_time    seconds of it that gradient synchronisation adds because computation does not hide
+//              it; at most step_time
+// Read strictly: every fault is an error ([bad-value], [out-of-range], [negative-duration],
+// [missing-column], [wrong-field-count], [no-rows]).
 // Thread safety: immutable once read.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Template "collectives": one collective after the other, with a pause between them. The plainest load for a fabric.
+// Template "collectives": one collective after the other, with a pause between them. The plainest
+// load for a fabric.
 //
 // Where it sits: one of workload_templates(). All ranks play one role.
 // Thread safety: constants and pure functions.

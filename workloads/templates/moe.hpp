@@ -1,4 +1,5 @@
-// Template "moe": a decoder whose MLPs are experts, spread over ranks that exchange tokens by all-to-alls.
+// Template "moe": a decoder whose MLPs are experts, spread over ranks that exchange tokens by
+// all-to-alls.
 //
 // Where it sits: one of workload_templates(); templates/transformer has the model.
 // Thread safety: constants and pure functions.

@@ -1,7 +1,9 @@
-// Role script: writes the program of one role line by line, the way a training loop issues it to a GPU.
+// Role script: writes the program of one role line by line, the way a training loop issues it to a
+// GPU.
 //
-// Where it sits: every template writes its roles with it. Compute ops share one stream, so they run in the order in which they are written;
-// the collectives of each communicator share another one; sends and receives are ordered by their dependencies alone.
+// Where it sits: every template writes its roles with it. Compute ops share one stream, so they run
+// in the order in which they are written; the collectives of each communicator share another one;
+// sends and receives are ordered by their dependencies alone.
 // Thread safety: belongs to one thread.
 #pragma once
 

@@ -12,6 +12,44 @@
 
 namespace weft {
 
+// Collectives of tensor parallelism. Attention and MLP each end with an all-reduce, forward and
+// backward. With sequence parallelism each begins with an all-gather and ends with a reduce-scatter
+// instead. A rank keeps only its part of the block's input then, so backward gathers it again. Per
+// layer and micro-batch, of T h e bytes each:
+//   forward   2 all-gathers, 2 reduce-scatters    or 2 all-reduces
+//   backward  4 all-gathers, 2 reduce-scatters    or 2 all-reduces
+//
+// Backward of a block, in Megatron-LM's order:
+//
+//   gather -> rest -+-> dgrad --------+-> scatter -+->
+//                   +-> input_gather -+-> wgrad ---+
+//
+// dgrad is the gradient of the input, by the matrices split by columns (queries, keys and values;
+// the MLP's first; the head). wgrad is the gradient of these matrices, rest all other operations.
+// An all-reduce is beside wgrad, too.
+//
+// Vocabulary (arXiv 1909.08053 section 3): each rank has a part of it. The embedding's sum is
+// all-reduced or, as Megatron does with rotary positions, reduce-scattered; its gradient is then
+// gathered. The head is a block without rest and without a sum in forward. Its loss all-reduces
+// three FP32 numbers per token: the largest logit, the target's, and the sum of exponentials.
+// Experts: tokens go to top_k experts by an all-to-all among "ep", are gathered among "tp",
+// computed, reduce-scattered and sent back. Routing is balanced. Experts keep what they gathered:
+// backward does not gather it again, as in Megatron-LM.
+// Tied embeddings: first and last stage each have the vocabulary's weights. When all reductions
+// have ended, the two sum its gradient by an all-reduce of vocab h / tp among "embedding"
+// (megatron/core/distributed/finalize_model_grads.py). A single stage has them once.
+//
+// Floating-point operations of one rank, T = seq x microbatch tokens, h hidden, F ffn, g = 2
+// matrices per MLP (3 if gated), k = top_k. A product of m x k by k x n costs 2 m n k, so forward
+//   attention  2 T h 4h / tp (queries, keys, values, output) + 2 x 2 T seq h / tp (scores, values)
+//   MLP        g 2 T h F / tp
+//   experts    g 2 T k h F / tp + 2 T h experts / tp (router)
+//   head       2 T h vocab / tp
+// and backward backward_factor as much. A given forward_time is one layer's; the parts and the head
+// share it in these proportions.
+// Bytes: activations T h e; a layer's weights (4 h^2 + g h F) / tp, experts (experts / ep) g h F /
+// tp; embedding and head vocab h / tp.
+
 namespace {
 
 /// A group size with its communicator.
@@ -29,7 +67,8 @@ struct Step {
   CollectiveType type = CollectiveType::all_reduce;
   Axis axis;
   Bytes whole;
-  bool is_beside_next = false;  ///< the next line starts with this one, and what follows waits for both
+  /// The next line starts with this one, and what follows waits for both.
+  bool is_beside_next = false;
 };
 
 /// A computation of the forward. `column` of its operations are in the matrices that are split by

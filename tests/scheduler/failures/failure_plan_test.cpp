@@ -53,6 +53,8 @@ TEST(Parts, HaveNames) {
     }
   }
   EXPECT_EQ(to_text(Part{PartKind::nic, 4}, cluster), "host1/nic2");
+  EXPECT_EQ(parse_part("1", cluster), (Part{PartKind::host, 1})) << "a number alone is a host";
+  EXPECT_EQ(parse_part("2", cluster), std::nullopt);
   for (const char* name :
        {"", "host", "host2", "host1/gpu3", "host0/gpu2", "host0/gpu", "host0gpu1", "host1/nic2x", "host-1", "leaf0"}) {
     EXPECT_EQ(parse_part(name, cluster), std::nullopt) << name;

@@ -38,12 +38,14 @@ std::shared_ptr<const Workload> workload_of(std::uint32_t ranks) {
 
 TEST(JobSpec, TraceRowsBecomeJobs) {
   JobTrace trace;
-  trace.jobs.push_back({"a", "vc1", "llm", Duration::s(5), Duration::s(60), 4, 120, 2, 17});
+  trace.jobs.push_back({"a", "ann", "vc1", "llm", Duration::s(5), Duration::s(60), 4, 120, 2, 17});
   trace.jobs.back().min_gpus = 3;
   const std::vector<JobSpec> jobs = jobs_of_trace(trace, "jobs.csv");
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].name, "a");
+  EXPECT_EQ(jobs[0].user, "ann");
   EXPECT_EQ(jobs[0].group, "vc1");
+  EXPECT_EQ(jobs[0].model, "llm");
   EXPECT_EQ(jobs[0].submit, testing_scheduler::at_s(5));
   EXPECT_EQ(jobs[0].duration, DurationModel::fixed(Duration::s(60)));
   EXPECT_EQ(jobs[0].gpus, 4U);

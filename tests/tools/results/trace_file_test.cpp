@@ -53,7 +53,9 @@ std::set<std::string> track_names(const std::string& fold_ranks) {
   std::set<std::string> names;
   const auto trace = nlohmann::json::parse(file);
   for (const auto& event : trace.at("traceEvents")) {
-    if (event.at("name") == "thread_name") names.insert(event.at("args").at("name"));
+    if (event.at("name") != "thread_name") continue;
+    const std::string name = event.at("args").at("name");
+    if (name.starts_with("rank")) names.insert(name);
   }
   fs::remove_all(folder);
   return names;

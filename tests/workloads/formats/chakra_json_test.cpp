@@ -140,9 +140,49 @@ TEST(ChakraJson, FaultsAreReportedWithTheirLine) {
   EXPECT_HAS(files.errors({head + "{\"id\": 1, \"type\": 4, \"dataDeps\": [1]}"}), "wait for each other: 1 -> 1 (first at line 2)");
 }
 
-TEST(ChakraJson, CutOffFilesNeverCrash) {
+// A cut is between two objects, and the rest a whole trace, only behind the first node, before or after the line end.
+TEST(ChakraJson, CutOffFilesAreRefused) {
   const JsonFiles files;
-  for (std::size_t length = 0; length < kTrace.size(); ++length) files.errors({kTrace.substr(0, length)});
+  std::size_t refused = 0;
+  for (std::size_t length = 0; length < kTrace.size(); ++length) {
+    if (!files.errors({kTrace.substr(0, length)}).empty()) ++refused;
+  }
+  EXPECT_EQ(refused, kTrace.size() - 1);
+  EXPECT_EQ(files.errors({kTrace.substr(0, kTrace.find("{\n  \"id\": \"5\""))}), "");
+}
+
+// The JSON of Chakra's feeder (src/feeder/JSONNode.cpp) was refused as a trace without metadata.
+TEST(ChakraJson, ReadsAWorkloadGraph) {
+  const TemporaryFolder folder;
+  const ChakraTrace trace = read_chakra_json(folder.write("t.0.json", R"({"workload_graph": [
+      {"Id": 0, "Name": "forward", "NodeType": 4, "is_cpu_op": false, "runtime": 30, "data_deps": []},
+      {"Id": 1, "Name": "gradients", "NodeType": 7, "is_cpu_op": 0, "data_deps": [0], "tensor_size": 64, "comm_type": 0,
+       "comm_priority": 0, "comm_size": 1024},
+      {"Id": 2, "Name": "to_next", "NodeType": 5, "is_cpu_op": true, "data_deps": [1], "comm_src": 0, "comm_dst": 1, "comm_tag": 3,
+       "comm_size": 8}]})"));
+  ASSERT_EQ(trace.nodes.size(), 3U);
+  EXPECT_EQ(trace.name(0), "forward");
+  EXPECT_EQ(trace.nodes[0].op.duration, Duration::us(30));
+  EXPECT_EQ(trace.nodes[0].op.processor, Processor::gpu);
+  EXPECT_EQ(trace.nodes[1].op.kind, OpKind::collective);
+  EXPECT_EQ(trace.nodes[1].op.bytes, Bytes::of(1024));
+  EXPECT_EQ(trace.nodes[2].op.kind, OpKind::send);
+  EXPECT_EQ(trace.nodes[2].peer_rank, 1U);
+  EXPECT_EQ(trace.edges, (std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 1}, {1, 2}}));
+  const JsonFiles files;
+  EXPECT_HAS(files.errors({R"({"workload_graph": [{"Id": 0, "NodeTyp": 4}]})"}), "did you mean \"NodeType\"?");
+}
+
+// "the value of "ctrl_deps" is no list: the file is damaged; write it with chakra_jsonizer" sent people looking for damage.
+TEST(ChakraJson, SaysThatATraceOfPytorchHasToBeConverted) {
+  const JsonFiles files;
+  const std::string node = R"("nodes": [{"id": 2, "name": "aten::add", "ctrl_deps": 1, "attrs": []}])";
+  const std::string error = files.errors({"{\n  \"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 7, " + node + "}"});
+  EXPECT_HAS(
+      error,
+      "t.0.json:2:3: error: this is an execution trace of PyTorch (ExecutionTraceObserver), not yet a Chakra trace [not-chakra]");
+  EXPECT_HAS(error, "(chakra_trace_link)");
+  EXPECT_HAS(files.errors({"{" + node + "}"}), "this is an execution trace of PyTorch");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "workloads/formats/kineto/kineto.hpp"
+#include "workloads/formats/kineto/kineto_files.hpp"
 
 #include <gtest/gtest.h>
 #include <zlib.h>

@@ -89,7 +89,40 @@ InputKind own_kind(const std::string& path) {
        "a scenario has jobs, a topology a builder or hosts, a workload ranks and roles; foreign files need FILE:format");
 }
 
+/// Whether the first line that says something is YAML's: "---", "- item", or a name and a colon alone.
+bool is_yaml(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    line = line.substr(0, std::min(line.find_last_not_of(" \t\r") + 1, line.size()));
+    if (line.empty() || line.front() == '#') continue;
+    const bool is_name =
+        std::isalpha(static_cast<unsigned char>(line.front())) != 0 && line.find_first_of(" {\"") == std::string_view::npos;
+    return line == "---" || line.starts_with("- ") || (is_name && line.back() == ':');
+  }
+  return false;
+}
+
 }  // namespace
+
+void check_is_scenario(const SourceText& source) {
+  const std::string_view text = source.text();
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return;
+  const auto refuse = [&](const std::string& what, const std::string& help) {
+    fail("not-a-scenario", "this is " + what + ", and a scenario is protobuf text", source.whole_file(), help);
+  };
+  const std::string form = "write job { name: \"a\" gpus: 8 duration: \"2h\" }; tools/examples/quickstart.textproto is one";
+  if (text[first] == '{' || text[first] == '[') refuse("JSON", form);
+  if (is_yaml(text)) refuse("YAML", form);
+  const std::set<std::string> fields = top_level_fields(text);
+  if (has_any(fields, {"job", "jobs", "topology", "cluster", "scheduler", "event", "mode", "seed"})) return;
+  if (has_any(fields, {"role", "communicator"}))
+    refuse("a workload", "name it by --workload=" + source.name() + ", with --topology=FILE");
+  if (has_any(fields, {"builder", "switch", "buffer_class"}))
+    refuse("a topology", "name it by --topology=" + source.name() + ", with --workload=FILE or --flows=FILE");
+}
 
 FileAndFormat split_format(const std::string& text) {
   const std::size_t colon = text.rfind(':');

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/text/source_text.hpp"
+
 namespace weft {
 
 enum class InputKind : std::uint8_t { scenario, topology, workload, jobs, flows, measurements };
@@ -20,6 +22,10 @@ struct FileAndFormat {
   std::string format;  ///< empty: by the file's ending
 };
 FileAndFormat split_format(const std::string& text);
+
+/// What a file is that cannot be a scenario: JSON, YAML, a workload or a topology. Throws InputError
+/// [not-a-scenario], which says how to go on.
+void check_is_scenario(const SourceText& source);
 
 /// `text` is "FILE[:format]". Throws InputError [unknown-format] for a format nobody reads and [unknown-input] where neither the format nor the
 /// content tells.

@@ -82,6 +82,12 @@ Parameters::Parameters() {
   for (const auto& module : placers()) add(ParamSet(std::string(module.info.name), module.info.params));
 }
 
+void Parameters::add_builder(ParamSet set) {
+  builder_ = set.module();
+  std::erase_if(sets_, [this](const ParamSet& known) { return known.module() == builder_; });
+  add(std::move(set));
+}
+
 void Parameters::apply(std::string_view name, std::string_view value, const SourcePlace& place) {
   if (name == "preset") {
     preset_ = find_preset(value, place).name;
@@ -92,7 +98,14 @@ void Parameters::apply(std::string_view name, std::string_view value, const Sour
     fail("bad-setting", "\"" + std::string(name) + "\" names no module", place,
          "write module.param, for example flow.mtu; `weft modules` lists them");
   }
-  const std::string_view module = name.substr(0, dot);
+  std::string_view module = name.substr(0, dot);
+  if (module == "topology") {
+    if (builder_.empty()) {
+      fail("unknown-module", "the topology of this run has no parameters, as no builder makes it", place,
+           "give a topology with a builder; `weft modules topology` lists them");
+    }
+    module = builder_;
+  }
   if (ParamSet* const set = find(module); set != nullptr) {
     set->set(name.substr(dot + 1), value, place);
     return;
@@ -139,6 +152,10 @@ void Parameters::fill_in_preset() {
 
 bool Parameters::is_of_preset(std::string_view module, std::string_view param) const {
   return of_preset_.contains(std::string(module) + "." + std::string(param));
+}
+
+bool Parameters::has(std::string_view module) const {
+  return std::ranges::any_of(sets_, [module](const ParamSet& set) { return set.module() == module; });
 }
 
 const ParamSet& Parameters::of(std::string_view module) const {

@@ -21,6 +21,10 @@ class Parameters {
   Parameters();
 
   void add(ParamSet set) { sets_.push_back(std::move(set)); }
+  /// The parameters of the topology's builder, which go by the name "topology", too. Another builder's of an
+  /// earlier call stay.
+  void add_builder(ParamSet set);
+  const std::string& builder() const { return builder_; }
   /// `name` is "module.param", or "preset", of which the last stands. Throws InputError [unknown-module], [unknown-param], [bad-value],
   /// [out-of-range] at `place`.
   void apply(std::string_view name, std::string_view value, const SourcePlace& place);
@@ -36,6 +40,7 @@ class Parameters {
   /// Whether the value is one that fill_in_preset() gave.
   bool is_of_preset(std::string_view module, std::string_view param) const;
 
+  bool has(std::string_view module) const;
   /// Requires: there is such a set.
   const ParamSet& of(std::string_view module) const;
   const std::vector<ParamSet>& all() const { return sets_; }
@@ -44,6 +49,7 @@ class Parameters {
   ParamSet* find(std::string_view module);
 
   std::vector<ParamSet> sets_;
+  std::string builder_;  ///< module of the topology's builder, or ""
   std::string preset_;
   std::set<std::string, std::less<>> of_preset_;  ///< "module.param"
 };

@@ -12,10 +12,12 @@
 #include "scheduler/placement/placer.hpp"
 #include "tools/simulation/scenario/content_checks.hpp"
 #include "tools/simulation/scenario/flag_inputs.hpp"
+#include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/loading.hpp"
 #include "tools/simulation/scenario/scenario_file.hpp"
 #include "tools/simulation/scenario/service.hpp"
 #include "tools/simulation/scenario/storage_entries.hpp"
+#include "tools/simulation/scenario/topology_entries.hpp"
 #include "tools/simulation/scenario/trace_jobs.hpp"
 #include "tools/simulation/scenario/unused_settings.hpp"
 
@@ -78,6 +80,8 @@ void note_unfelt_checkpoints(Scenario& scenario) {
 /// Reads the scenario file, if there is one, and the parameters of the flags.
 std::unique_ptr<ScenarioFile> read_file(Loading& loading) {
   if (loading.flags.scenario_file.empty()) {
+    const FileAndFormat topology = split_format(loading.flags.topology);
+    if (!topology.file.empty()) add_builder_of_file(loading.scenario, topology.file, topology.format);
     loading.attempt([&] { loading.scenario.parameters.apply_flags(loading.flags.settings); });
     loading.scenario.parameters.fill_in_preset();
     return nullptr;
@@ -139,7 +143,7 @@ Scenario read_scenario(const RunFlags& flags, Probing probing) {
   if (has_service) note_unfelt_checkpoints(scenario);
   note_speeds_at_start(scenario);
   note_flows_beside_packets(scenario);
-  add_parameter_files(scenario, note_unused_settings(scenario, flags.topology.empty()));
+  add_parameter_files(scenario, note_unused_settings(scenario));
   fill_manifest(scenario, flags);
   check_data_regions(scenario);
   sort_by_submission(scenario.jobs);

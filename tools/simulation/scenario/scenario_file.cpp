@@ -11,15 +11,26 @@
 #include "tools/simulation/scenario/entry_fields.hpp"
 #include "tools/simulation/scenario/event_entries.hpp"
 #include "tools/simulation/scenario/host_speed_entries.hpp"
+#include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/topology_entries.hpp"
 #include "tools/simulation/scenario/trace_entries.hpp"
 
 namespace weft {
 
+namespace {
+
+SourceText read_scenario_text(const std::string& path) {
+  SourceText source = SourceText::read(path);
+  check_is_scenario(source);
+  return source;
+}
+
+}  // namespace
+
 ScenarioFile::ScenarioFile(Loading& loading)
     : loading_(loading),
       scenario_(loading.scenario),
-      source_(SourceText::read(loading.flags.scenario_file)),
+      source_(read_scenario_text(loading.flags.scenario_file)),
       document_(source_, message_, loading.diagnostics),
       jobs_(loading) {
   loading.diagnostics.throw_if_errors();

@@ -1,6 +1,10 @@
 #include "tools/simulation/scenario/topology_entries.hpp"
 
+#include <optional>
+#include <utility>
+
 #include "tools/simulation/scenario/entry_fields.hpp"
+#include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/named_files.hpp"
 #include "topologies/topology_reader.hpp"
 
@@ -33,18 +37,44 @@ void read_topology(Loading& loading, const scenario::Topology& topology, const M
 
 }  // namespace
 
+void add_builder_of_file(Scenario& scenario, const std::string& path, const std::string& format) {
+  try {
+    if (std::optional<BuilderOfFile> builder = load_builder(path, format))
+      scenario.parameters.add_builder(std::move(builder->params));
+  } catch (const InputError&) {
+    // load_topology_file() says what is wrong with the file.
+  }
+}
+
 void load_topology_file(Scenario& scenario, const std::string& path, const std::string& format) {
-  scenario.topology = load_topology(path, format);
+  if (const std::optional<BuilderOfFile> builder = load_builder(path, format)) {
+    scenario.topology = builder->module->make(scenario.parameters.of(builder->params.module()), builder->place);
+  } else {
+    scenario.topology = load_topology(path, format);
+  }
   for (const std::string& assumption : scenario.topology->assumptions()) scenario.assumptions.push_back(path + ": " + assumption);
   scenario.manifest.add_input("topology", path, format);
 }
 
 const Module<TopologyFactory>* choose_builder(Loading& loading, const scenario::Scenario& message, const FieldPlaces& places) {
   const scenario::Topology& topology = message.topology();
+  const bool is_used = loading.flags.topology.empty();
+  if (!is_used) {
+    const FileAndFormat other = split_format(loading.flags.topology);
+    add_builder_of_file(loading.scenario, other.file, other.format);
+  } else if (!topology.file().empty()) {
+    add_builder_of_file(loading.scenario, loading.beside_scenario(topology.file()), topology.format());
+  }
   if (topology.builder().empty()) return nullptr;
   const FieldPlaces inside = places.inside(message, "topology");
   const auto& module = find_module(topology_builders(), topology.builder(), inside.of(topology, "builder"));
-  loading.scenario.parameters.add(params_of(module.info, topology, inside));
+  ParamSet params = params_of(module.info, topology, inside);
+  if (is_used) {
+    loading.scenario.parameters.add_builder(std::move(params));
+  } else if (!loading.scenario.parameters.has(params.module())) {
+    // What is set of it is told to be of no use.
+    loading.scenario.parameters.add(std::move(params));
+  }
   return &module;
 }
 

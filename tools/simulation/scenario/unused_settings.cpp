@@ -17,8 +17,8 @@ bool is_builder(std::string_view module) {
   return std::ranges::any_of(topology_builders(), [&](const auto& builder) { return builder.info.name == module; });
 }
 
-bool is_used(std::string_view module, const HasValue& has_value, bool has_builder) {
-  if (is_builder(module)) return has_builder;
+bool is_used(std::string_view module, const HasValue& has_value, const std::string& builder) {
+  if (is_builder(module)) return module == builder;
   bool has_condition = false;
   for (const ModuleUse& use : module_uses()) {
     if (use.name != module) continue;
@@ -48,27 +48,28 @@ class UnusedNotes {
 
 }  // namespace
 
-std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder) {
+std::set<std::string> note_unused_settings(Scenario& scenario) {
+  const std::string& builder = scenario.parameters.builder();
   const HasValue has_value = facts_of(scenario);
   const std::string run = (scenario.flows ? "a flow list in " : "this run in ") + std::string(to_text(scenario.mode)) + " mode";
-  if (!scenario.parameters.preset().empty() && !is_used("flow", has_value, has_builder)) {
+  if (!scenario.parameters.preset().empty() && !is_used("flow", has_value, builder)) {
     scenario.assumptions.push_back("preset " + scenario.parameters.preset() + " changes nothing: " + run + " simulates no network");
   }
-  if (is_used("collective", has_value, has_builder) && holds("collective.protocol = ideal", has_value)) {
+  if (is_used("collective", has_value, builder) && holds("collective.protocol = ideal", has_value)) {
     scenario.assumptions.push_back(
         "collective.protocol is ideal: steps of collectives cost nothing beside the network's own time, and kernels keep every "
         "link busy");
   }
   UnusedNotes notes(scenario);
   for (const ParamSet& set : scenario.parameters.all()) {
-    if (!is_used(set.module(), has_value, has_builder)) continue;
+    if (!is_used(set.module(), has_value, builder)) continue;
     for (const ParamSpec& row : set.table()) {
       const UnusedWhen* const when = first_that_holds(unused_of(set.module(), row), has_value);
       if (when != nullptr) notes.note(set, row, std::string(when->because));
     }
   }
   for (const ParamSet& set : scenario.parameters.all()) {
-    if (is_used(set.module(), has_value, has_builder)) continue;
+    if (is_used(set.module(), has_value, builder)) continue;
     for (const ParamSpec& row : set.table()) notes.note(set, row, run + " does not use " + set.module());
   }
   return notes.take();

@@ -13,9 +13,8 @@ namespace weft {
 
 struct Scenario;
 
-/// Adds an assumption for each parameter that is not at its default and has no effect. Without
-/// `has_builder` the topology builder that the scenario names is not used either. Returns these
-/// parameters, "module.param".
-std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder);
+/// Adds an assumption for each parameter that is not at its default and has no effect. A
+/// builder of topologies is used if it is that of the run. Returns these parameters, "module.param".
+std::set<std::string> note_unused_settings(Scenario& scenario);
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -43,7 +44,11 @@ class JsonSource final : public ChakraSource {
     node.clear();
     if (!find_next()) return false;
     const std::size_t end = end_of_value(offset_);
-    read_node(parse(offset_, end), node);
+    if (is_graph_) {
+      read_graph_node(parse(offset_, end), node);
+    } else {
+      read_node(parse(offset_, end), node);
+    }
     at_ = end;
     return true;
   }
@@ -58,7 +63,7 @@ class JsonSource final : public ChakraSource {
   }
   std::string_view text() const { return source_.text(); }
 
-  // --- Finding the objects in the text ------------------------------------------------------------------------------------------------
+  // --- Finding the objects in the text ---
   std::size_t skip_blanks(std::size_t at) const { return std::min(text().find_first_not_of(" \t\r\n", at), text().size()); }
 
   /// The end of the text that begins with the quotes at `at`.
@@ -100,16 +105,27 @@ class JsonSource final : public ChakraSource {
     at_ = end;
   }
 
+  /// What PyTorch's ExecutionTraceObserver and chakra_trace_link write names its nodes like Chakra,
+  /// but has neither types nor times.
+  [[noreturn]] void refuse_pytorch(std::size_t at) const {
+    fail("not-chakra", "this is an execution trace of PyTorch (ExecutionTraceObserver), not yet a Chakra trace", at,
+         "join it with the Kineto trace of the same run (chakra_trace_link) and convert the result (chakra_converter PyTorch), or "
+         "read the Kineto trace itself in format kineto");
+  }
+
   /// Looks for a list of nodes among the keys of the first object.
   bool open_list() {
     std::size_t at = skip_blanks(at_ + 1);
     while (at < text().size() && text()[at] == '"') {
+      const std::size_t key_at = at;
       const std::size_t key_end = end_of_text(at);
       const std::string key = plain_key(text().substr(at + 1, key_end - at - 2));
       at = skip_blanks(key_end);
       if (at >= text().size() || text()[at] != ':') return false;
       at = skip_blanks(at + 1);
-      if ((key == "nodes" || key == "node") && at < text().size() && text()[at] == '[') {
+      if (key == "schema" && at < text().size() && text()[at] == '"') refuse_pytorch(key_at);
+      is_graph_ = key == "workloadgraph";
+      if ((key == "nodes" || key == "node" || is_graph_) && at < text().size() && text()[at] == '[') {
         list_begin_ = at;
         at_ = at + 1;
         return true;
@@ -155,7 +171,7 @@ class JsonSource final : public ChakraSource {
     return value;
   }
 
-  // --- Reading objects ----------------------------------------------------------------------------------------------------------------
+  // --- Reading objects ---
   template <std::size_t N>
   [[noreturn]] void unknown_field(std::string_view key, const std::array<std::string, N>& known, const char* owner) const {
     const std::size_t at = text().find(in_quotes(key), offset_);
@@ -218,6 +234,39 @@ class JsonSource final : public ChakraSource {
     }
   }
 
+  /// A node of {"workload_graph": [...]}, the JSON of Chakra's feeder (src/feeder/JSONNode.cpp):
+  /// attributes are plain keys.
+  void read_graph_node(const Json& value, ChakraMessage& node) {
+    static const std::map<std::string_view, std::string_view> attributes = {
+        {"iscpuop", "is_cpu_op"},  {"numops", "num_ops"},     {"tensorsize", "tensor_size"},
+        {"commtype", "comm_type"}, {"commsize", "comm_size"}, {"commpriority", "comm_priority"},
+        {"commsrc", "comm_src"},   {"commdst", "comm_dst"},   {"commtag", "comm_tag"}};
+    for (const auto& [key, field] : object_of("node", value)) {
+      const std::string plain = plain_key(key);
+      const auto attribute = attributes.find(plain);
+      if (plain == "id") {
+        node.id = unsigned_of(key, field);
+      } else if (plain == "name") {
+        node.name = text_of(key, field);
+      } else if (plain == "nodetype") {
+        node.type = type_of(key, field);
+      } else if (plain == "runtime") {
+        node.duration_us = unsigned_of(key, field);
+      } else if (plain == "datadeps") {
+        for (const Json& dependency : list_of(key, field)) node.data_dependencies.push_back(unsigned_of(key, dependency));
+      } else if (attribute != attributes.end()) {
+        ChakraValue given;
+        if (field.get(given.is_true) != simdjson::SUCCESS) given.number = number_of(key, field);
+        node.set_attribute(attribute->second, given);
+      } else {
+        const std::array<std::string, 14> known = {
+            "Id",          "Name",      "NodeType",  "runtime",       "data_deps", "is_cpu_op", "num_ops",
+            "tensor_size", "comm_type", "comm_size", "comm_priority", "comm_src",  "comm_dst",  "comm_tag"};
+        unknown_field(key, known, "a node of a workload graph");
+      }
+    }
+  }
+
   void read_node(const Json& value, ChakraMessage& node) {
     for (const auto& [key, field] : object_of("node", value)) {
       const std::string plain = plain_key(key);
@@ -227,6 +276,8 @@ class JsonSource final : public ChakraSource {
         node.name = text_of(key, field);
       } else if (plain == "type") {
         node.type = type_of(key, field);
+      } else if (plain == "ctrldeps" && field.is<std::uint64_t>()) {
+        refuse_pytorch(offset_);
       } else if (plain == "ctrldeps") {
         for (const Json& dependency : list_of(key, field)) node.control_dependencies.push_back(unsigned_of(key, dependency));
       } else if (plain == "datadeps") {
@@ -326,6 +377,7 @@ class JsonSource final : public ChakraSource {
   std::size_t offset_ = 0;      ///< of the latest object
   std::size_t list_begin_ = 0;  ///< of the list of nodes, if there is one
   bool is_first_ = true;
+  bool is_graph_ = false;  ///< the list is a "workload_graph"
   bool from_pytorch_ = false;
 };
 

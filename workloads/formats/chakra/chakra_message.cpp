@@ -92,7 +92,8 @@ bool decode_attribute(std::string_view bytes, std::string_view& name, ChakraValu
   Fields fields(bytes);
   while (fields.next()) {
     const auto is_varint = fields.wire == varint_wire;
-    // Of a oneof the last one given counts; 3 and 5 are floating point, which no attribute that Weft reads has.
+    // Of a oneof the last one given counts; 3 and 5 are floating point, which no attribute that
+    // Weft reads has.
     switch (fields.number) {
       case 1:
         if (fields.wire == bytes_wire) name = fields.bytes;

@@ -1,17 +1,21 @@
 // Chakra message: a node of a Chakra trace as the file says it, and its decoding from the wire.
 //
-// Where it sits: formats/chakra_trace reads nodes one by one from a source - the binary files (.et) through decode_chakra_node(), or their
-// JSON form (formats/chakra_json) - and makes ops of them.
+// Where it sits: formats/chakra_trace reads nodes one by one from a source - the binary files (.et)
+// through decode_chakra_node(), or their JSON form (formats/chakra_json) - and makes ops of them.
 //
 // Wire layout (MLCommons Chakra, et_def.proto)
 //   GlobalMetadata  version = 1; attr = 2, repeated Attribute
-//   Node            id = 1, name = 2, type = 3, ctrl_deps = 4, data_deps = 5, start_time_micros = 6, duration_micros = 7,
-//                   inputs = 8 and outputs = 9 { values = 1 }, attr = 10, repeated Attribute
-//   Attribute       name = 1, doc = 2, and one value: double 3, float 5, int32 7, int64 9, uint32 11, uint64 13, sint32 15, sint64 17,
-//                   fixed32 19, fixed64 21, sfixed32 23, sfixed64 25, bool 27, string 29, bytes 31; the number after each is a list of them
-// Messages are scanned field by field rather than through generated classes, because a trace has millions of nodes and Weft looks
-// at a dozen of their fields. As in protobuf, unknown fields are skipped, repeated numbers may be packed or not, and of a field that is
-// given twice the last one counts. Groups, which proto3 does not have, are refused.
+//   Node            id = 1, name = 2, type = 3, ctrl_deps = 4, data_deps = 5, start_time_micros =
+//                   6, duration_micros = 7, inputs = 8 and outputs = 9 { values = 1 }, attr = 10,
+//                   repeated Attribute
+//   Attribute       name = 1, doc = 2, and one value: double 3, float 5, int32 7, int64 9, uint32
+//                   11, uint64 13, sint32 15, sint64 17, fixed32 19, fixed64 21, sfixed32 23,
+//                   sfixed64 25, bool 27, string 29, bytes 31; the number after each is a list of
+//                   them
+// Messages are scanned field by field rather than through generated classes, because a trace has
+// millions of nodes and Weft looks at a dozen of their fields. As in protobuf, unknown fields are
+// skipped, repeated numbers may be packed or not, and of a field that is given twice the last one
+// counts. Groups, which proto3 does not have, are refused.
 // Thread safety: pure functions.
 #pragma once
 
@@ -47,8 +51,8 @@ struct ChakraMessage {
   std::vector<std::uint64_t> data_dependencies;
   std::uint64_t start_us = 0;
   std::uint64_t duration_us = 0;
-  std::string_view inputs;   ///< their values
-  std::string_view outputs;  ///< likewise
+  std::string_view inputs;   ///< values of the inputs
+  std::string_view outputs;  ///< values of the outputs
 
   // Attributes
   bool is_cpu_op = false;
@@ -81,7 +85,8 @@ class ChakraSource {
   /// Where the latest node starts, in bytes.
   virtual std::uint64_t offset() const = 0;
   virtual bool from_pytorch() const = 0;
-  /// Place of what starts at an offset, and its name within the file: "byte 8" or "line 3". A place without a line needs the name.
+  /// Place of what starts at an offset, and its name within the file: "byte 8" or "line 3". A place
+  /// without a line needs the name.
   virtual SourcePlace place(std::uint64_t offset) const = 0;
   virtual std::string name_of(std::uint64_t offset) const = 0;
 };

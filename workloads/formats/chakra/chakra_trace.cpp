@@ -106,7 +106,8 @@ class BinarySource final : public ChakraSource {
     constexpr const char* kHelp = "is this a Chakra execution trace? Its files are named PREFIX.RANK.et";
     const std::uint64_t length = read_length();
     const bool complete = stream_.read(length, message_) == ByteStream::Outcome::ok;
-    // Metadata starts with the tag of its field 1 or 2; text that happens to start with a plausible length does not.
+    // Metadata starts with the tag of its field 1 or 2; text that happens to start with a plausible
+    // length does not.
     const bool plausible = message_.empty() || message_[0] == '\x0A' || message_[0] == '\x12';
     if (!plausible) throw_error("not-chakra", "the file does not start with Chakra metadata", kHelp);
     if (!complete) truncated();
@@ -128,7 +129,8 @@ class BinarySource final : public ChakraSource {
 /// Which node has which id. Ids that grow through the file, as they mostly do, need no hash table.
 class NodeIds {
  public:
-  /// Index of the first node with this id: `index` itself if it is new. Requires: indices are added in order from 0.
+  /// Index of the first node with this id: `index` itself if it is new. Requires: indices are added
+  /// in order from 0.
   std::uint32_t add(std::uint64_t id, std::uint32_t index) {
     if (by_hash_.empty() && (growing_.empty() || id > growing_.back())) {
       growing_.push_back(id);
@@ -481,7 +483,8 @@ class ChakraTraceReader {
     const auto successors_of = [&](std::uint32_t node) {
       return std::span<const std::uint32_t>(targets.data() + begin[node], begin[node + 1] - begin[node]);
     };
-    // Where all dependencies point back, the order by start is the one that topological_order() would find.
+    // Where all dependencies point back, the order by start is the one that topological_order()
+    // would find.
     const bool forward = std::all_of(edges_.begin(), edges_.end(), [](const auto& edge) { return edge.first < edge.second; });
     TopologicalOrder sorted;
     if (forward) {
@@ -585,11 +588,13 @@ class ChakraTraceReader {
   std::vector<RawNode> raw_;
   NodeIds ids_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> data_edges_;     ///< (id, node)
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> control_edges_;  ///< likewise
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> control_edges_;  ///< (dependency, node)
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
-  std::unordered_map<std::string, std::uint32_t> groups_;          ///< places in trace_.group_names
-  std::map<std::pair<bool, std::uint64_t>, std::uint32_t> lanes_;  ///< (CPU, thread or stream) -> our stream
-  std::vector<std::uint64_t> storages_;                            ///< of GPU nodes, node after node
+  std::unordered_map<std::string, std::uint32_t> groups_;  ///< places in trace_.group_names
+  /// (CPU, thread or stream) -> our stream.
+  std::map<std::pair<bool, std::uint64_t>, std::uint32_t> lanes_;
+  /// Of GPU nodes, node after node.
+  std::vector<std::uint64_t> storages_;
 };
 
 }  // namespace

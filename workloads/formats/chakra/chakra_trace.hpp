@@ -1,26 +1,33 @@
-// Chakra trace: one rank's file (PREFIX.RANK.et, its JSON form PREFIX.RANK.json, or either as .gz) as arrays, in the order in which its ops
-// are to be issued.
+// Chakra trace: one rank's file (PREFIX.RANK.et, its JSON form PREFIX.RANK.json, or either as .gz)
+// as arrays, in the order in which its ops are to be issued.
 //
-// Where it sits: formats/chakra reads one per rank and turns it into a role. The binary file is read message by
-// message (formats/chakra_message), so a damaged length cannot make it allocate more than the file holds.
+// Where it sits: formats/chakra reads one per rank and turns it into a role. The binary file is
+// read message by message (formats/chakra_message), so a damaged length cannot make it allocate
+// more than the file holds.
 //
 // What the reader makes of a file
-//   - A trace that PyTorch recorded (metadata "schema", or nodes with rf_id) lists callers in ctrl_deps, often under numbers that no
-//     longer exist; order of execution stands in data_deps alone. In all other traces both kinds are dependencies.
-//   - Lanes: nodes with a `stream` or a `tid` run one after the other per (CPU or GPU, that number). Nodes without run when their
-//     dependencies allow.
-//   - Data between GPU streams: PyTorch's data_deps join CPU ops with CPU ops and with the kernels they launch, never kernel with kernel.
-//     On the machine an event wait stands between two streams that use one tensor. So where kernels of different streams name the same storage
-//     in their inputs or outputs, the later one waits for the earlier one. In the trace of a data-parallel rank this gives exactly:
-//     gradients -> all-reduce -> copy back.
-//   - Order of nodes: topological over the dependencies; among ready ones by start time, then by id, as ASTRA-sim issues free nodes.
-//   - comm_priority of collectives and sends is their priority in the network, where a higher number goes first; in ASTRA-sim it orders the
-//     chunks that wait for a dimension of a rank's network in the same sense. Numbers above 7 count as 7, those below 0 as 0.
-//   - Nodes of type 0 (INVALID_NODE) take no time, as in ASTRA-sim, provided that no node waits for them.
-//   - Durations are exclusive: the converter cuts a CPU op at each kernel it launches and keeps outermost ops only.
-// Errors are located by byte offset, in JSON by line: [empty-file], [not-chakra], [truncated-file], [bad-length], [unknown-node-type],
-// [duplicate-id], [unknown-dependency], [cycle], [negative-size], [missing-attribute], [wrong-rank], [unsupported-collective],
-// [too-many-streams].
+//   - A trace that PyTorch recorded (metadata "schema", or nodes with rf_id) lists callers in
+//     ctrl_deps, often under numbers that no longer exist; order of execution stands in data_deps
+//     alone. In all other traces both kinds are dependencies.
+//   - Lanes: nodes with a `stream` or a `tid` run one after the other per (CPU or GPU, that
+//     number). Nodes without run when their dependencies allow.
+//   - Data between GPU streams: PyTorch's data_deps join CPU ops with CPU ops and with the kernels
+//     they launch, never kernel with kernel. On the machine an event wait stands between two
+//     streams that use one tensor. So where kernels of different streams name the same storage in
+//     their inputs or outputs, the later one waits for the earlier one. In the trace of a
+//     data-parallel rank this gives exactly: gradients -> all-reduce -> copy back.
+//   - Order of nodes: topological over the dependencies; among ready ones by start time, then by
+//     id, as ASTRA-sim issues free nodes.
+//   - comm_priority of collectives and sends is their priority in the network, where a higher
+//     number goes first; in ASTRA-sim it orders the chunks that wait for a dimension of a rank's
+//     network in the same sense. Numbers above 7 count as 7, those below 0 as 0.
+//   - Nodes of type 0 (INVALID_NODE) take no time, as in ASTRA-sim, provided that no node waits for
+//     them.
+//   - Durations are exclusive: the converter cuts a CPU op at each kernel it launches and keeps
+//     outermost ops only.
+// Errors are located by byte offset, in JSON by line: [empty-file], [not-chakra], [truncated-file],
+// [bad-length], [unknown-node-type], [duplicate-id], [unknown-dependency], [cycle],
+// [negative-size], [missing-attribute], [wrong-rank], [unsupported-collective], [too-many-streams].
 // Thread safety: pure functions.
 #pragma once
 
@@ -37,7 +44,8 @@
 
 namespace weft {
 
-/// A node of the trace. `op` is complete but for the communicator, and for the peer of messages, which `peer_rank` names.
+/// A node of the trace. `op` is complete but for the communicator, and for the peer of messages,
+/// which `peer_rank` names.
 struct ChakraNode {
   Op op;
   std::uint32_t name_begin = 0;  ///< in ChakraTrace::names; ends where the next node's begins
@@ -49,24 +57,28 @@ struct ChakraNode {
 struct ChakraTrace {
   std::vector<ChakraNode> nodes;  ///< in issue order: dependencies point to earlier nodes
   std::string names;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  ///< (dependency, node), both indices of `nodes`
-  std::vector<std::string> group_names;                        ///< that communication uses; "" = everyone
-  std::vector<ProcessGroup> groups;                            ///< that metadata declares
+  /// (dependency, node), both indices of `nodes`.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  /// That communication uses; "" = everyone.
+  std::vector<std::string> group_names;
+  std::vector<ProcessGroup> groups;  ///< that metadata declares
   bool from_pytorch = false;
 
   // What was assumed, to be told once per workload.
   std::uint64_t ignored_control_dependencies = 0;
-  std::uint64_t unnamed_groups = 0;   ///< collectives that name no group, not even that of everyone
-  std::uint64_t launch_costs = 0;     ///< collectives that are CPU calls
-  std::uint64_t storage_waits = 0;    ///< edges between GPU streams
-  std::uint64_t untimed_memory = 0;   ///< memory nodes without a duration
-  std::uint64_t untimed_ops = 0;      ///< compute nodes that give num_ops but no duration
-  std::uint64_t untimed_tensors = 0;  ///< compute nodes that give tensor_size, but neither num_ops nor a duration
-  std::uint64_t overlaps = 0;         ///< compute nodes without a lane that nothing orders after the one before on their processor
-  std::uint64_t invalid_nodes = 0;    ///< of type 0
+  std::uint64_t unnamed_groups = 0;  ///< collectives that name no group, not even that of everyone
+  std::uint64_t launch_costs = 0;    ///< collectives that are CPU calls
+  std::uint64_t storage_waits = 0;   ///< edges between GPU streams
+  std::uint64_t untimed_memory = 0;  ///< memory nodes without a duration
+  std::uint64_t untimed_ops = 0;     ///< compute nodes that give num_ops but no duration
+  /// Compute nodes that give tensor_size, but neither num_ops nor a duration.
+  std::uint64_t untimed_tensors = 0;
+  /// Compute nodes without a lane that nothing orders after the one before on their processor.
+  std::uint64_t overlaps = 0;
+  std::uint64_t invalid_nodes = 0;       ///< of type 0
   std::uint64_t cpu_communication = 0;   ///< communication that is marked as a CPU op
   std::uint64_t broadcasts = 0;          ///< whose root the format does not say
-  std::uint64_t rooted = 0;              ///< reduces, gathers and scatters: likewise
+  std::uint64_t rooted = 0;              ///< reduces, gathers and scatters without a root
   std::uint64_t sized_barriers = 0;      ///< barriers with a comm_size
   std::uint64_t clamped_priorities = 0;  ///< nodes whose comm_priority is not in 0 .. 7
   std::uint64_t partial_dimensions = 0;  ///< collectives whose involved_dim excludes a dimension
@@ -74,12 +86,14 @@ struct ChakraTrace {
   std::string_view name(std::size_t node) const;
 };
 
-/// Reads one file in binary form. With `rank`, whose file it is, sends must come from that rank and receives go to it. Throws InputError.
+/// Reads one file in binary form. With `rank`, whose file it is, sends must come from that rank and
+/// receives go to it. Throws InputError.
 ChakraTrace read_chakra_trace(const std::string& path, std::optional<std::uint32_t> rank = std::nullopt);
-/// Likewise one file in JSON form (formats/chakra_json).
+/// Reads one file in JSON form (formats/chakra_json); the rest as for the binary form.
 ChakraTrace read_chakra_json(const std::string& path, std::optional<std::uint32_t> rank = std::nullopt);
 
-/// A JSON list of {"pg_name": "1", "ranks": [0, 1], "group_size": 2} inside `text`, or none if there is none or it is damaged.
+/// A JSON list of {"pg_name": "1", "ranks": [0, 1], "group_size": 2} inside `text`, or none if
+/// there is none or it is damaged.
 std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view text);
 
 }  // namespace weft

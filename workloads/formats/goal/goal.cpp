@@ -413,7 +413,8 @@ class GoalImporter {
   GoalTextOptions text_options_;
   Workload workload_;
   RoleTable roles_;
-  std::vector<std::uint32_t> ranks_;                            ///< in the order of the file, as role_of is while ranks are added
+  /// In the order of the file, as role_of is while ranks are added.
+  std::vector<std::uint32_t> ranks_;
   std::unordered_set<std::uint64_t> texts_;                     ///< digests of the ranks so far
   std::map<std::uint32_t, std::vector<std::uint32_t>> cycles_;  ///< by rank
   std::uint64_t calcs_ = 0;

@@ -21,7 +21,8 @@ class WaitingList {
   using Key = std::pair<std::uint64_t, std::uint64_t>;
 
   void push(const Key& key, std::uint32_t item) { queues_[key].items.push_back(item); }
-  /// The first item of a key, once those in front that `is_gone` are dropped; none if nothing is left.
+  /// The first item of a key, once those in front that `is_gone` are dropped; none if nothing is
+  /// left.
   template <class IsGone>
   std::optional<std::uint32_t> front(const Key& key, const IsGone& is_gone) {
     const auto found = queues_.find(key);
@@ -70,7 +71,8 @@ class GoalRehearsal {
 
  private:
   enum class Phase : std::uint8_t { end, start };
-  using Due = std::tuple<std::int64_t, std::uint32_t, std::uint32_t, Phase>;  ///< time in ticks, index of the rank, op
+  /// Time in ticks, index of the rank, op.
+  using Due = std::tuple<std::int64_t, std::uint32_t, std::uint32_t, Phase>;
 
   /// Ops by the op they wait for.
   struct Waiters {
@@ -99,9 +101,10 @@ class GoalRehearsal {
     std::vector<std::uint32_t> waits_for;
     std::vector<Message> messages;  ///< that came before their receive, in order of arrival
     std::vector<Posted> receives;   ///< in order of posting
-    WaitingList unexpected;         ///< indices of `messages`, each under every key that a receive may ask for
-    WaitingList posted;             ///< indices of `receives`, each under its own key
-    std::vector<Taken> taken;       ///< by wildcard receives, in order
+    /// Indices of `messages`, each under every key that a receive may ask for.
+    WaitingList unexpected;
+    WaitingList posted;        ///< indices of `receives`, each under its own key
+    std::vector<Taken> taken;  ///< by wildcard receives, in order
   };
 
   static Waiters waiters(std::size_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) {

@@ -105,7 +105,8 @@ class Precedence {
     }
   }
 
-  /// Is there a path from `a` to `b`? Goes backwards from `b`: an op of `a`'s chain that is not before `a` comes after it.
+  /// Is there a path from `a` to `b`? Goes backwards from `b`: an op of `a`'s chain that is not
+  /// before `a` comes after it.
   bool precedes(std::uint32_t a, std::uint32_t b) {
     const std::uint32_t stop = position_of(a);
     if (stop >= position_of(b)) return false;

@@ -21,8 +21,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool continues_word(char c) { return begins_word(c) || is_digit(c); }
 
-/// Labels of one rank, numbered in order of their first use. An open hash table over one pool of text: a label costs its text and 16 to
-/// 24 bytes.
+/// Labels of one rank, numbered in order of their first use. An open hash table over one pool of
+/// text: a label costs its text and 16 to 24 bytes.
 class Labels {
  public:
   /// Number of the label, which is new if it is size() of before.
@@ -95,7 +95,7 @@ class Scanner {
     std::uint32_t dependency_column = 0;
   };
 
-  // --- Places and errors --------------------------------------------------------------------------------------------------------------
+  // --- Places and errors ---
   SourcePlace place(const char* from, std::size_t length) const {
     return lines_.place(static_cast<std::size_t>(from - begin_), length);
   }
@@ -122,7 +122,7 @@ class Scanner {
                "txt2bin's output cannot be read; give the text that it was made from");
   }
 
-  // --- Pieces of text -----------------------------------------------------------------------------------------------------------------
+  // --- Pieces of text ---
   /// Blanks and comments. A comment that stays open swallows the line.
   void skip_blanks() {
     while (at_ < end_) {
@@ -183,7 +183,7 @@ class Scanner {
     return true;
   }
 
-  // --- Lines and statements -----------------------------------------------------------------------------------------------------------
+  // --- Lines and statements ---
   void read_line() {
     for (;;) {
       skip_blanks();
@@ -426,7 +426,7 @@ class Scanner {
 
   static const char* to_goal(OpKind kind) { return kind == OpKind::send ? "send" : "recv"; }
 
-  // --- Labels -------------------------------------------------------------------------------------------------------------------------
+  // --- Labels ---
   /// The op read last has this label.
   bool define(std::string_view label) {
     std::uint32_t& op = labels_.op_of[labels_.number(label)];
@@ -488,7 +488,7 @@ class Scanner {
                       : "did you mean " + in_quotes(best) + "?");
   }
 
-  // --- The end ------------------------------------------------------------------------------------------------------------------------
+  // --- The end ---
   void finish_file() {
     if (in_comment_) {
       fail("truncated-file", "the file ends inside a comment", place_in_line(lines_.path(), comment_line_, 0, 1),

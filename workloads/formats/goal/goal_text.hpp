@@ -1,4 +1,5 @@
-// GOAL text: the schedules of LogGOPSim (Hoefler, Schneider, Lumsdaine, "LogGOPSim", LSAP 2010), rank by rank, as arrays.
+// GOAL text: the schedules of LogGOPSim (Hoefler, Schneider, Lumsdaine, "LogGOPSim", LSAP 2010),
+// rank by rank, as arrays.
 //
 //   num_ranks 2
 //   rank 0 {
@@ -16,12 +17,14 @@
 //             [label:] recv BYTESb from R|-1 [tag T|-1] [cpu C] [nic N]
 //             [label:] calc DURATION [cpu C] [nic N]
 //             a requires b | a irequires b
-//   A statement ends at the line's end, at ';' or at '}'. The options of an op come in any order, each once. A label is a letter or '_',
-//   then letters, digits and '_'; it belongs to its rank and may be used before it is defined. Comments are // and /* */.
+//   A statement ends at the line's end, at ';' or at '}'. The options of an op come in any order,
+//   each once. A label is a letter or '_', then letters, digits and '_'; it belongs to its rank and
+//   may be used before it is defined. Comments are // and /* */.
 // The file is read in one pass without holding it; only the rank that is being read is in memory.
 //
-// Errors, all with their place: [empty-file], [not-text], [missing-field], [syntax], [unknown-keyword], [bad-value], [out-of-range],
-// [peer-out-of-range], [duplicate-option], [duplicate-label], [unknown-label], [duplicate-rank], [missing-rank], [truncated-file], [no-ops].
+// Errors, all with their place: [empty-file], [not-text], [missing-field], [syntax],
+// [unknown-keyword], [bad-value], [out-of-range], [peer-out-of-range], [duplicate-option],
+// [duplicate-label], [unknown-label], [duplicate-rank], [missing-rank], [truncated-file], [no-ops].
 // Thread safety: pure functions.
 #pragma once
 
@@ -62,10 +65,13 @@ struct GoalRank {
   std::uint32_t rank_count = 0;  ///< of the whole file
   int line = 0;                  ///< of its first line
   std::vector<GoalOp> ops;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> after_end;    ///< (dependency, op) of `op requires dependency`
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> after_start;  ///< (dependency, op) of `op irequires dependency`
-  std::vector<GoalOrigin> origins;                                   ///< per op, if asked for
-  std::uint64_t nic_choices = 0;                                     ///< ops that ask for another NIC than number 0
+  /// (dependency, op) of `op requires dependency`.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> after_end;
+  /// (dependency, op) of `op irequires dependency`.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> after_start;
+  std::vector<GoalOrigin> origins;  ///< per op, if asked for
+  /// Ops that ask for another NIC than number 0.
+  std::uint64_t nic_choices = 0;
 };
 
 struct GoalTextOptions {
@@ -73,8 +79,8 @@ struct GoalTextOptions {
   bool keep_origins = false;
 };
 
-/// Reads a file and hands over each rank once it is complete, in the order of the file; `visit` may take the arrays. Returns the number of
-/// ranks. Throws InputError with all errors of the file.
+/// Reads a file and hands over each rank once it is complete, in the order of the file; `visit` may
+/// take the arrays. Returns the number of ranks. Throws InputError with all errors of the file.
 std::uint32_t read_goal_text(const std::string& path, const GoalTextOptions& options, const std::function<void(GoalRank&)>& visit);
 
 }  // namespace weft

@@ -1,4 +1,5 @@
-// htsim matrix: a connection matrix (.cm) of the htsim simulators (csg-htsim, uet-htsim), as written.
+// htsim matrix: a connection matrix (.cm) of the htsim simulators (csg-htsim, uet-htsim), as
+// written.
 //
 //   Nodes 16
 //   Connections 2
@@ -10,14 +11,17 @@
 // Where it sits: formats/htsim_cm makes a workload of it.
 //
 // What is accepted, as htsim's own reader (sim/datacenter/connection_matrix.cpp) takes it
-//   Nodes N, Connections C, Triggers T, Failures F in any order before the rest; the last two may be left out.
-//   S->D with, in any order and each once: size BYTES; start PS (may be a fraction or 1.5e6) or trigger T; id I (needed with trigger);
-//   send_done_trigger T; recv_done_trigger T; prio P.
+//   Nodes N, Connections C, Triggers T, Failures F in any order before the rest; the last two may
+//   be left out. S->D with, in any order and each once: size BYTES; start PS (may be a fraction or
+//   1.5e6) or trigger T; id I (needed with trigger); send_done_trigger T; recv_done_trigger T; prio
+//   P.
 //   trigger id T and one of oneshot, multishot, barrier; count N for a barrier.
 //   failure switch_type TOR|AGG|CORE switch_id I link_id L, which are counted only.
-// Words are separated by blanks; empty lines and lines that begin with # are skipped. Ids of flows and triggers are 1 or more.
-// Errors, all with their place: [empty-file], [missing-field], [unknown-keyword], [bad-value], [out-of-range], [duplicate-option],
-// [endless-flow], [duplicate-id], [count-mismatch], [self-flow], [unknown-trigger], [start-conflict].
+// Words are separated by blanks; empty lines and lines that begin with # are skipped. Ids of flows
+// and triggers are 1 or more.
+// Errors, all with their place: [empty-file], [missing-field], [unknown-keyword], [bad-value],
+// [out-of-range], [duplicate-option], [endless-flow], [duplicate-id], [count-mismatch],
+// [self-flow], [unknown-trigger], [start-conflict].
 // Thread safety: pure functions.
 #pragma once
 
@@ -34,9 +38,11 @@ struct HtsimConnection {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
   Bytes size;
-  Duration start;                             ///< without trigger
-  std::optional<std::uint32_t> trigger;       ///< this and the next two: indices into HtsimMatrix::triggers
-  std::optional<std::uint32_t> on_send_done;  ///< trigger to activate when the source has sent everything
+  Duration start;  ///< without trigger
+  /// This and the next two: indices into HtsimMatrix::triggers.
+  std::optional<std::uint32_t> trigger;
+  /// Trigger to activate when the source has sent everything.
+  std::optional<std::uint32_t> on_send_done;
   std::optional<std::uint32_t> on_receive_done;
   std::optional<std::uint32_t> priority;
   int line = 0;

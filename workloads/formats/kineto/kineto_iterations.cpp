@@ -34,7 +34,8 @@ bool same_kernel(const KinetoTrace& trace, std::uint32_t a, std::uint32_t b) {
   return trace.kernels[a].name == trace.kernels[b].name && trace.kernels[a].stream == trace.kernels[b].stream;
 }
 
-/// Length of the shortest period of the sequence's end that covers enough of it; 0 if there is none.
+/// Length of the shortest period of the sequence's end that covers enough of it; 0 if there is
+/// none.
 std::size_t repetition(const KinetoTrace& trace, const std::vector<std::uint32_t>& order) {
   const std::size_t n = order.size();
   const auto equal = [&](std::size_t i, std::size_t j) { return same_kernel(trace, order[n - 1 - i], order[n - 1 - j]); };
@@ -232,7 +233,8 @@ std::uint32_t typical_kineto_iteration(std::span<const KinetoRecording> ranks, c
   }
   if (voters.empty()) return 0;
 
-  // Kinds in order of their first iteration; ties go to the kind with more kernels, then to the earlier one.
+  // Kinds in order of their first iteration; ties go to the kind with more kernels, then to the
+  // earlier one.
   std::vector<std::vector<std::uint32_t>> kinds;
   for (std::uint32_t i = 0; i < alignment.count; ++i) {
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const std::vector<std::uint32_t>& kind) {

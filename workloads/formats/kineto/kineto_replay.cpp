@@ -12,15 +12,18 @@ namespace {
 
 /// A gap of a thread shorter than this is its own time, whatever other threads do.
 constexpr std::int64_t kHandoverGapMin_ns = 50'000;
-/// Part of such a gap that may pass after the other thread's end, and that the other thread must have worked.
+/// Part of such a gap that may pass after the other thread's end, and that the other thread must
+/// have worked.
 constexpr std::int64_t kHandoverShare = 10;
 /// What launching takes on a free stream stays below this.
 constexpr std::int64_t kExplainedDelayMax_ns = 20'000;
 /// An op that waited for another stream starts within this after the other's end.
 constexpr std::int64_t kWakeUpMax_ns = 10'000;
-/// Searches among neighbours in time end after so many; only damaged files have more that do not fit.
+/// Searches among neighbours in time end after so many; only damaged files have more that do not
+/// fit.
 constexpr int kLookBackMax = 4096;
-/// Ops of one stream that overlap run side by side on so many lanes; more are ordered by their dependencies alone.
+/// Ops of one stream that overlap run side by side on so many lanes; more are ordered by their
+/// dependencies alone.
 constexpr std::size_t kLanesPerStreamMax = 16;
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -249,7 +252,8 @@ class Rebuilder {
       walk.pending.push_back(pending);
       walk.cursor_ns = std::max(walk.cursor_ns, std::min(end_[k], call.end_ns));
     }
-    // Where nothing of the call remains, an op without length keeps the wait for what follows on the thread.
+    // Where nothing of the call remains, an op without length keeps the wait for what follows on
+    // the thread.
     if (walk.cursor_ns >= call.end_ns) append(walk, walk.cursor_ns, KinetoOp::Kind::call, top_name);
   }
 
@@ -380,7 +384,8 @@ class Rebuilder {
     waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());
   }
 
-  /// What a thread launches first after a call: on `stream` if that is known, else the first that is no communication.
+  /// What a thread launches first after a call: on `stream` if that is known, else the first that
+  /// is no communication.
   std::optional<std::uint32_t> first_launched(std::uint32_t thread, std::int64_t after_ns, std::uint32_t stream) const {
     const std::vector<std::uint32_t>& launched = by_launch_of_thread_[thread];
     auto at = std::partition_point(launched.begin(), launched.end(), [&](std::uint32_t k) { return launched_[k] < after_ns; });
@@ -405,7 +410,8 @@ class Rebuilder {
     return true;
   }
 
-  /// Whether a wait belongs to a c10d call that launches communication; feed() knows what that waits for.
+  /// Whether a wait belongs to a c10d call that launches communication; feed() knows what that
+  /// waits for.
   bool feeds_communication(std::uint32_t c, const std::vector<std::uint32_t>& stack) const {
     for (const std::uint32_t outer : stack) {
       const KinetoCall& call = trace_.calls[outer];
@@ -462,7 +468,8 @@ class Rebuilder {
     }
   }
 
-  /// An op of another stream that ended just before `k` began and after everything else that `k` waited for.
+  /// An op of another stream that ended just before `k` began and after everything else that `k`
+  /// waited for.
   std::optional<std::uint32_t> unrecorded_wait(std::uint32_t k, std::int64_t ready_ns) const {
     if (begin_[k] - ready_ns < kExplainedDelayMax_ns) return std::nullopt;
     const std::int64_t since_ns = std::max(ready_ns, begin_[k] - kWakeUpMax_ns);
@@ -611,8 +618,9 @@ class Rebuilder {
   std::vector<std::uint32_t> by_end_;
   std::vector<std::vector<std::uint32_t>> by_launch_of_stream_;
   std::vector<std::vector<std::uint32_t>> by_launch_of_thread_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> kernels_of_call_;  ///< (call, kernel), sorted
-  std::size_t next_launch_ = 0;                                           ///< in kernels_of_call_
+  /// (call, kernel), sorted.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> kernels_of_call_;
+  std::size_t next_launch_ = 0;  ///< in kernels_of_call_
 
   std::unordered_map<std::int64_t, std::uint32_t> sync_of_correlation_;  ///< lookup only
   std::unordered_map<std::int64_t, std::uint32_t> call_of_correlation_;  ///< lookup only
@@ -620,7 +628,8 @@ class Rebuilder {
   std::vector<Pending> pending_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> kernel_edges_;  ///< (kernel, waiting op)
   std::vector<std::pair<std::uint32_t, std::uint32_t>> waits_;         ///< (waiting kernel, kernel)
-  std::vector<std::size_t> waited_communications_;                     ///< per thread: in by_launch_of_thread_
+  /// Per thread: in by_launch_of_thread_.
+  std::vector<std::size_t> waited_communications_;
   std::vector<std::vector<Lane>> lanes_;
   std::vector<std::uint32_t> predecessors_;
 };

@@ -11,7 +11,8 @@ namespace weft {
 
 namespace {
 
-/// The numbers of "[4, 0, 12]"; none if the text is something else, such as a list cut short by "...".
+/// The numbers of "[4, 0, 12]"; none if the text is something else, such as a list cut short by
+/// "...".
 std::optional<std::vector<std::uint64_t>> numbers_of(std::string_view text) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
   text = text.substr(1, text.size() - 2);

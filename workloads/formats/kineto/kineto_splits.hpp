@@ -1,9 +1,11 @@
 // Kineto splits: how the all-to-alls of a profiler trace divide their buffers.
 //
-// Where it sits: between formats/kineto_communication and formats/kineto, which joins the rows of all ranks into tables.
+// Where it sits: between formats/kineto_communication and formats/kineto, which joins the rows of
+// all ranks into tables.
 //
-// "In split size" and "Out split size" list, per position of the group, rows of the tensor (its first dimension), not elements: a row holds
-// "In msg nelems" / sum elements. "[]" of an all_to_allv divides evenly; of any other it says nothing. PyTorch lists 30 positions at most
+// "In split size" and "Out split size" list, per position of the group, rows of the tensor (its
+// first dimension), not elements: a row holds "In msg nelems" / sum elements. "[]" of an
+// all_to_allv divides evenly; of any other it says nothing. PyTorch lists 30 positions at most
 // ("[1, 2, ..., ...]"): larger groups do not say how they divide.
 // Thread safety: pure functions; a table set belongs to one thread.
 #pragma once

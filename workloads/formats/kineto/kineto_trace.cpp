@@ -20,7 +20,8 @@ namespace {
 namespace json = simdjson::ondemand;
 
 constexpr std::int64_t kNsPerUs = 1000;
-/// Beyond this (126 years) a time in microseconds is damaged; differences of two still fit 63 bits as nanoseconds.
+/// Beyond this (126 years) a time in microseconds is damaged; differences of two still fit 63 bits
+/// as nanoseconds.
 constexpr std::int64_t kUsMax = 4'000'000'000'000'000;
 constexpr std::int64_t kIdMax = std::int64_t{1} << 53;
 
@@ -29,7 +30,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// "12.345" microseconds -> 12345 ns, exactly; more than three decimals are cut. None if it is no number or beyond kUsMax.
+/// "12.345" microseconds -> 12345 ns, exactly; more than three decimals are cut. None if it is no
+/// number or beyond kUsMax.
 std::optional<std::int64_t> nanoseconds(std::string_view token) {
   const std::size_t dot = token.find('.');
   const auto whole = plain_number<std::int64_t>(token.substr(0, dot));
@@ -166,7 +168,8 @@ constexpr std::array kArgumentFields = {
     KinetoField{"Input type", &RawEvent::input_types},
 };
 
-/// Elements of all tensors of "[[384], [2, 3]]"; none if the text is something else or the number is absurd.
+/// Elements of all tensors of "[[384], [2, 3]]"; none if the text is something else or the number
+/// is absurd.
 std::optional<std::int64_t> element_count(std::string_view dims) {
   std::int64_t sum = 0;
   std::int64_t product = 1;
@@ -612,8 +615,9 @@ class KinetoTraceReader {
   Diagnostics diagnostics_;
   bool has_events_ = false;
   KinetoTrace trace_;
-  std::unordered_map<std::string_view, std::uint32_t> names_;  ///< raw texts of `text_`; used for lookup only
-  std::unordered_map<std::string, std::uint32_t> threads_;     ///< likewise
+  /// Raw texts of `text_`; used for lookup only.
+  std::unordered_map<std::string_view, std::uint32_t> names_;
+  std::unordered_map<std::string, std::uint32_t> threads_;  ///< index by name
   std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> streams_;
 };
 

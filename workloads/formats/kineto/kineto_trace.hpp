@@ -1,27 +1,32 @@
 // Kineto trace: one rank's file of PyTorch's profiler (Chrome JSON, plain or gzip) as arrays.
 //
-// Where it sits: formats/kineto reads one per rank; formats/kineto_replay rebuilds from it who waited for whom. The format is what
-// pytorch/kineto's libkineto/src/output_json.cpp and PyTorch's torch/csrc/profiler write.
+// Where it sits: formats/kineto reads one per rank; formats/kineto_replay rebuilds from it who
+// waited for whom. The format is what pytorch/kineto's libkineto/src/output_json.cpp and PyTorch's
+// torch/csrc/profiler write.
 //
 // What is read
-//   - traceEvents of phase X: cpu_op, user_annotation, cuda_runtime and cuda_driver (also of hip*) are calls of CPU threads;
-//     kernel, gpu_memcpy and gpu_memset are GPU ops; cuda_sync says which stream or event a synchronisation call waited for
-//     (recorded with enable_cuda_sync_events). The capitalised names of older traces (Operator, Runtime, Kernel, Memcpy, Memset)
-//     mean the same.
-//   - GPU op -> launching call by `correlation`, -> cpu_op by "External id". Flow events (ac2g) repeat the former and are not
-//     needed.
-//   - Arguments of communication: "Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size", "Process Group Name",
-//     "Process Group Ranks", "Global rank start" and "stride", "Src Rank", "Dst Rank", "Rank", "In split size", "Out split size", on the
-//     kernel or on the cpu_op record_param_comms. Older traces have only the annotation "nccl:all_reduce" with "Input Dims" and "Input
-//     type".
+//   - traceEvents of phase X: cpu_op, user_annotation, cuda_runtime and cuda_driver (also of hip*)
+//     are calls of CPU threads; kernel, gpu_memcpy and gpu_memset are GPU ops; cuda_sync says which
+//     stream or event a synchronisation call waited for (recorded with enable_cuda_sync_events).
+//     The capitalised names of older traces (Operator, Runtime, Kernel, Memcpy, Memset) mean the
+//     same.
+//   - GPU op -> launching call by `correlation`, -> cpu_op by "External id". Flow events (ac2g)
+//     repeat the former and are not needed.
+//   - Arguments of communication: "Collective name", "dtype", "In msg nelems", "Out msg nelems",
+//     "Group size", "Process Group Name", "Process Group Ranks", "Global rank start" and "stride",
+//     "Src Rank", "Dst Rank", "Rank", "In split size", "Out split size", on the kernel or on the
+//     cpu_op record_param_comms. Older traces have only the annotation "nccl:all_reduce" with
+//     "Input Dims" and "Input type".
 //   - distributedInfo: rank, world_size and, in pg_config, the process groups.
-// Times are microseconds with up to three decimals in the file; here they are whole nanoseconds since the first event, so that
-// nothing is lost to rounding however large the epoch.
+// Times are microseconds with up to three decimals in the file; here they are whole nanoseconds
+// since the first event, so that nothing is lost to rounding however large the epoch.
 //
-// Other categories (python_function, overhead, Trace, gpu_user_annotation, ...) repeat the above or concern the profiler itself;
-// those that this reader has never heard of are counted in `unknown_categories`.
-// Errors, placed by line and column: [empty-file], [not-utf8], [bad-json], [truncated-file], [not-kineto], [missing-attribute],
-// [bad-value], [negative-duration], [out-of-range], [no-ops], [too-large].
+// Other categories (python_function, overhead, Trace, gpu_user_annotation, ...) repeat the above or
+// concern the profiler itself; those that this reader has never heard of are counted in
+// `unknown_categories`.
+// Errors, placed by line and column: [empty-file], [not-utf8], [bad-json], [truncated-file],
+// [not-kineto], [missing-attribute], [bad-value], [negative-duration], [out-of-range], [no-ops],
+// [too-large].
 // Memory: about twice the unpacked file while reading, then about 50 bytes per event.
 // Thread safety: pure functions.
 #pragma once
@@ -64,21 +69,24 @@ struct KinetoKernel {
   std::uint32_t stream = 0;  ///< index of KinetoTrace::streams
   std::uint32_t name = 0;
   std::uint32_t communication = kineto_none;
-  std::uint32_t launch = kineto_none;  ///< index of KinetoTrace::calls: the call of the same correlation
+  /// Index of KinetoTrace::calls: the call of the same correlation.
+  std::uint32_t launch = kineto_none;
 };
 
 /// What a synchronisation call waited for, by the call's correlation.
 struct KinetoSync {
   std::int64_t correlation = -1;
   std::int64_t record_correlation = -1;  ///< of the cudaEventRecord whose event was waited for
-  std::uint32_t stream = kineto_none;    ///< the stream that waited, or was waited for if there is no event
+  /// The stream that waited, or was waited for if there is no event.
+  std::uint32_t stream = kineto_none;
   std::uint32_t wait_on_stream = kineto_none;
 };
 
 /// Arguments of a communication as the file gives them; -1 and "" where it does not.
 struct KinetoCommunication {
-  std::string collective;  ///< "allreduce", "_allgather_base", or what follows "nccl:" in an annotation
-  std::string type;        ///< "Float", "BFloat16", or "float", "c10::Half"
+  /// "allreduce", "_allgather_base", or what follows "nccl:" in an annotation.
+  std::string collective;
+  std::string type;  ///< "Float", "BFloat16", or "float", "c10::Half"
   std::string group_name;
   std::string group_ranks;  ///< "[0, 1]"
   std::string splits_in;    ///< "In split size": "[4, 12]"
@@ -88,18 +96,21 @@ struct KinetoCommunication {
   std::int64_t group_size = -1;
   std::int64_t rank_start = -1;
   std::int64_t rank_stride = -1;
-  std::int64_t root = -1;                  ///< "Rank": position of the root; of collectives without one, of the rank itself
+  /// "Rank": position of the root; of collectives without one, of the rank itself.
+  std::int64_t root = -1;
   std::int64_t source = -1;                ///< "Src Rank": a rank of the world
-  std::int64_t destination = -1;           ///< "Dst Rank": likewise
+  std::int64_t destination = -1;           ///< "Dst Rank": a rank of the world
   std::int64_t source_position = -1;       ///< of an annotation's name: a position in the group
-  std::int64_t destination_position = -1;  ///< likewise
-  std::uint64_t offset = 0;                ///< byte of the unpacked file where the name of the collective stands
+  std::int64_t destination_position = -1;  ///< of an annotation's name: a position in the group
+  /// Byte of the unpacked file where the name of the collective stands.
+  std::uint64_t offset = 0;
 };
 
 struct KinetoTrace {
   std::optional<std::uint32_t> rank;
   std::optional<std::uint32_t> world_size;
-  std::vector<ProcessGroup> groups;  ///< of distributedInfo; none that hold everyone without listing them
+  /// Of distributedInfo; none that hold everyone without listing them.
+  std::vector<ProcessGroup> groups;
 
   std::vector<KinetoCall> calls;      ///< by thread, then begin, the enclosing ones first
   std::vector<KinetoKernel> kernels;  ///< by begin, then end, then place in the file
@@ -107,9 +118,11 @@ struct KinetoTrace {
   std::vector<KinetoCommunication> communications;
 
   std::vector<std::string> names;
-  std::vector<std::string> threads;                            ///< "pid/tid", in order of appearance
-  std::vector<std::pair<std::int64_t, std::int64_t>> streams;  ///< (device, stream), likewise
-  std::map<std::string, std::uint64_t> unknown_categories;     ///< category -> events left out
+  /// "pid/tid", in order of appearance.
+  std::vector<std::string> threads;
+  /// (device, stream), in order of appearance.
+  std::vector<std::pair<std::int64_t, std::int64_t>> streams;
+  std::map<std::string, std::uint64_t> unknown_categories;  ///< category -> events left out
 };
 
 /// Reads one file. Throws InputError.
@@ -118,8 +131,9 @@ KinetoTrace read_kineto_trace(const std::string& path);
 /// The ranks of "[0, 1, 2]"; none if the text is something else, such as a list cut short by "...".
 std::optional<std::vector<std::uint32_t>> parse_kineto_ranks(std::string_view text);
 
-/// All ranks of a group of `size` of which PyTorch listed the first only, "[0, 2, 4, ...]" (it stops after 30), if the others go on at
-/// the distance of these. None if the text is something else, or the ranks listed do not ascend evenly.
+/// All ranks of a group of `size` of which PyTorch listed the first only, "[0, 2, 4, ...]" (it
+/// stops after 30), if the others go on at the distance of these. None if the text is something
+/// else, or the ranks listed do not ascend evenly.
 std::optional<std::vector<std::uint32_t>> complete_kineto_ranks(std::string_view text, std::int64_t size);
 
 }  // namespace weft

@@ -1,20 +1,26 @@
-// Layer rows: the text of an ASTRA-sim or SimAI workload as it stands in the file, checked line by line.
+// Layer rows: the text of an ASTRA-sim or SimAI workload as it stands in the file, checked line by
+// line.
 //
 // Where it sits: formats/layer_text turns it into a DAG; nothing here knows what a policy does.
 //
-//   POLICY key: number ...           in SimAI model_parallel_NPU_group, ep, pp, vpp, ga, all_gpus, pp_comm; in both
-//                                    checkpoints: N row ... and checkpoint_initiates: N row ...; for DLRM the last bottom layer
+//   POLICY key: number ...           in SimAI model_parallel_NPU_group, ep, pp, vpp, ga, all_gpus,
+//                                    pp_comm; in both checkpoints: N row ... and
+//                                    checkpoint_initiates: N row ...; for DLRM the last bottom
+//                                    layer
 //   N                                number of rows that follow
 //   name reserved  time comm bytes  time comm bytes  time comm bytes  update
-//                                    forward, input gradient, weight gradient; HYBRID_CUSTOMIZED adds the row's own policy
+//                                    forward, input gradient, weight gradient; HYBRID_CUSTOMIZED
+//                                    adds the row's own policy
 //
-// comm is NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER or ALLTOALL; SimAI appends the group: _TP, _DP, _EP or _DP_EP. Fields are separated by
-// blanks or tabs, empty lines are skipped. Only pp_comm may miss its colon, which is how SimAI's generator writes it.
+// comm is NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER or ALLTOALL; SimAI appends the group: _TP, _DP,
+// _EP or _DP_EP. Fields are separated by blanks or tabs, empty lines are skipped. Only pp_comm may
+// miss its colon, which is how SimAI's generator writes it.
 // Sources: ASTRA-sim 1.0 workload_inputs/README.md and Workload.cc; SimAI's Workload.cc.
 //
-// Errors, all of a file together: [empty-file], [not-utf8], [unknown-policy], [unknown-key], [duplicate-key], [missing-value],
-// [missing-colon], [bad-count], [count-mismatch], [wrong-field-count], [bad-value], [negative-number], [out-of-range],
-// [unknown-collective], [unsupported-collective], [unknown-group].
+// Errors, all of a file together: [empty-file], [not-utf8], [unknown-policy], [unknown-key],
+// [duplicate-key], [missing-value], [missing-colon], [bad-count], [count-mismatch],
+// [wrong-field-count], [bad-value], [negative-number], [out-of-range], [unknown-collective],
+// [unsupported-collective], [unknown-group].
 // Thread safety: pure functions.
 #pragma once
 
@@ -64,8 +70,9 @@ struct LayerRow {
   LayerPhase input_grad;
   LayerPhase weight_grad;
   Duration update;
-  LayerPolicy policy = LayerPolicy::data;  ///< the row's own one under hybrid_customized, else the file's
-  bool names_dependency = false;           ///< the reserved column is not -1
+  /// The row's own one under hybrid_customized, else the file's.
+  LayerPolicy policy = LayerPolicy::data;
+  bool names_dependency = false;  ///< the reserved column is not -1
 };
 
 /// A number of the first line and where in the line it stands.
@@ -79,8 +86,9 @@ struct LayerRows {
   LayerPolicy policy = LayerPolicy::data;
   int header_line = 1;
   int policy_column = 1;
-  std::map<std::string, HeaderNumber, std::less<>> numbers;  ///< by key without its colon; "last_bottom_layer" for DLRM
-  std::vector<HeaderNumber> checkpoints;                     ///< rows, from 0
+  /// By key without its colon; "last_bottom_layer" for DLRM.
+  std::map<std::string, HeaderNumber, std::less<>> numbers;
+  std::vector<HeaderNumber> checkpoints;  ///< rows, from 0
   std::vector<HeaderNumber> checkpoint_initiates;
   std::vector<LayerRow> rows;    ///< at least one
   std::uint64_t idle_sizes = 0;  ///< sizes above 0 beside NONE

@@ -15,6 +15,27 @@
 
 namespace weft {
 
+// Order of one iteration. F, I, W are a row's forward, input-gradient and weight-gradient compute,
+// and f, i, w are its collectives. Capitals follow each other without gap. A collective in [ ] is
+// waited for before the next capital, one in ( ) runs beside them.
+//   transformers           per row F [f]; then rows backwards: I [i] W (w)
+//     _FWD_IN_BCKWD        before I of a row in checkpoint_initiates: F [f] again of the rows from
+//                          the checkpoint before it
+//   HYBRID_DATA_MODEL, HYBRID_MODEL_DATA, HYBRID_CUSTOMIZED
+//                          F [f]; backwards: I (i) W (w), then i is waited for; the first row has
+//                          no i. HYBRID_MODEL_DATA turns the groups round: "dp_inner" are
+//                          neighbours, "tp_outer" are strided
+//   MODEL                  as these, without w
+//   DATA                   F; backwards: W (w) I; the first row has no I
+//   HYBRID_DLRM[_ENHANCED] n
+//                          F, (f) if it is an all-to-all; after row n (the last bottom layer) f of
+//                          row 0 is waited for; backwards: W (w) I, with i of row 0 issued after I
+//                          of row n + 1 and waited for at the end
+//   DISTRIBUTED_INFERENCE  F [f]
+//   MICRO                  (w) of all rows
+// SimAI's generator writes parameters at 2 bytes for the all-gather and gradients at 4 bytes for
+// the reduce-scatter of the same weights, in the ratio 1 : 2: so its ALLGATHER is the sum.
+
 namespace {
 
 /// Model-parallel group where the file gives none.
@@ -580,7 +601,8 @@ class LayerTextImporter {
   LayerRows text_;
   Diagnostics diagnostics_;
   Sizes sizes_;
-  std::vector<std::pair<std::size_t, std::size_t>> again_from_;  ///< row that initiates recomputing, its checkpoint
+  /// Row that initiates recomputing, its checkpoint.
+  std::vector<std::pair<std::size_t, std::size_t>> again_from_;
   std::vector<std::string> notes_;
 };
 

@@ -70,7 +70,8 @@ TEST(ModuleUses, ARunCanAnswerEveryCondition) {
 
 // Only handlers, which a scenario names itself, and topology builders have no condition.
 TEST(ModuleUses, EveryModuleOfARunHasAConditionButHandlers) {
-  for (const ParamSet& set : Parameters().all()) {
+  const Parameters parameters;
+  for (const ParamSet& set : parameters.all()) {
     EXPECT_TRUE(std::ranges::any_of(module_uses(), [&](const ModuleUse& use) { return use.name == set.module(); })) << set.module();
   }
   for (const auto& handler : event_handlers()) {

@@ -131,5 +131,35 @@ TEST(Presets, ARunWithoutANetworkSaysThatTheyChangeNothing) {
             1);
 }
 
+/// Links of a run whose topology comes from a file that names a builder.
+double rate_gbps(const std::vector<std::string>& settings, bool in_scenario) {
+  const auto folder = std::filesystem::temp_directory_path() / ("weft_topology_params_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string net = (folder / "net.textproto").string();
+  std::ofstream(net)
+      << "builder: \"single_switch\" set { name: \"hosts\" value: \"2\" } set { name: \"nic_rate\" value: \"100Gbps\" }\n";
+  std::ofstream(folder / "work.textproto") << "ranks: 2\nrole { name: \"all\" op { name: \"c\" compute { duration: \"1us\" } } }\n";
+  std::ofstream(folder / "s.textproto") << (in_scenario ? "topology { file: \"net.textproto\" }\n" : "")
+                                        << "job { workload { file: \"work.textproto\" } }\n";
+  RunFlags flags;
+  flags.scenario_file = (folder / "s.textproto").string();
+  if (!in_scenario) flags.topology = net;
+  flags.settings = settings;
+  const Scenario scenario = load_scenario(flags);
+  std::filesystem::remove_all(folder);
+  return static_cast<double>(scenario.topology->link(LinkId(0)).rate.in_bps()) / 1e9;
+}
+
+// Parameters of a builder are set by its name or as those of the topology, wherever it is named.
+TEST(Presets, ParametersOfTopologyFilesCanBeSet) {
+  for (const bool in_scenario : {true, false}) {
+    EXPECT_EQ(rate_gbps({}, in_scenario), 100);
+    EXPECT_EQ(rate_gbps({"topology.nic_rate=400Gbps"}, in_scenario), 400);
+    EXPECT_EQ(rate_gbps({"single_switch.nic_rate=200 Gb/s"}, in_scenario), 200);
+    EXPECT_THROW(rate_gbps({"topology.nic_rat=400Gbps"}, in_scenario), InputError);
+    EXPECT_THROW(rate_gbps({"fat_tree.k=8"}, in_scenario), InputError);
+  }
+}
+
 }  // namespace
 }  // namespace weft::presets_test

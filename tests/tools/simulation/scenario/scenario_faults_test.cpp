@@ -296,8 +296,8 @@ TEST_F(ScenarioFaults, SettingsThatNothingAsksForAreNoted) {
                    "packet.ack_interval=4", "packet.watchdog_restoration=1ms"};
   EXPECT_EQ(load_scenario(list).assumptions,
             (std::vector<std::string>{
-                "flow.source_ports is set and changes nothing: only flow.routing = ecmp goes by them",
                 "flow.ecmp_seed is set and changes nothing: flow.routing = static hashes nothing",
+                "flow.source_ports is set and changes nothing: only flow.routing = ecmp goes by them",
                 "packet.ack_interval is set and changes nothing: with packet.congestion_control = dctcp every packet is answered",
                 "packet.watchdog_restoration is set and changes nothing: packet.watchdog is off"}));
   list.settings = {"flow.source_ports=8", "flow.ecmp_seed=3", "packet.ack_interval=4", "packet.watchdog=1ms",
@@ -307,9 +307,9 @@ TEST_F(ScenarioFaults, SettingsThatNothingAsksForAreNoted) {
                    "packet.retransmission_timeout=0ns", "packet.retries=3"};
   EXPECT_EQ(load_scenario(list).assumptions,
             (std::vector<std::string>{"flow.forwarding is set and changes nothing: switches of packet mode store and forward",
-                                      "packet.adaptive_band is set and changes nothing: flow.routing is not adaptive",
+                                      "packet.retries is set and changes nothing: packet.retransmission_timeout is 0: never",
                                       "packet.receive_buffer is set and changes nothing: no host is slow (packet.slow_hosts)",
-                                      "packet.retries is set and changes nothing: packet.retransmission_timeout is 0: never"}));
+                                      "packet.adaptive_band is set and changes nothing: flow.routing is not adaptive"}));
   list.settings = {"packet.adaptive_retransmission=off"};
   EXPECT_EQ(
       load_scenario(list).assumptions,
