@@ -1,8 +1,11 @@
-// DAG: loading a role of 10 million ops from a binary workload file - seconds, peak memory, bytes per op.
+// DAG: loading a role of 10 million ops from a binary workload file - seconds, peak memory, bytes
+// per op.
 //
-// The DAG has 32 streams (one edge each), a second dependency per op, and an all-reduce on its own stream every 100 ops. A
-// child process writes the file, so that the peak memory that is reported is that of loading alone.
-// Argument: ops. Counters: peak_MB (resident, of the process that loads), kept_MB (the DAG's own arrays), file_MB, bytes_per_op (peak).
+// The DAG has 32 streams (one edge each), a second dependency per op, and an all-reduce on its own
+// stream every 100 ops. A child process writes the file, so that the peak memory that is reported
+// is that of loading alone.
+// Argument: ops. Counters: peak_MB (resident, of the process that loads), kept_MB (the DAG's own
+// arrays), file_MB, bytes_per_op (peak).
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

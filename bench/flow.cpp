@@ -1,16 +1,22 @@
 // Flow mode: what segments cost and what they bring, and whole fluid runs.
 //
-// components_*         connected components of the flow-link graph of 128 jobs: depth-first search against Boost's disjoint sets
-// resolve_*            all 128 jobs change one flow at once, solved from nothing: everything as one segment, segments one after another,
-//                      segments in parallel
-// one_job_*            one of 128 jobs changes one flow: everything as one segment, its segment alone, its levels repaired
-// replace_*/N          one of N random flows on 1,024 hosts is replaced by another: as the solver chooses, by repairs, from nothing
-// run_permutations     ten permutations of 10 MB at once on 1,024 hosts, to the last byte: flows per second
+// components_*         connected components of the flow-link graph of 128 jobs: depth-first search
+//                      against Boost's disjoint sets
+// resolve_*            all 128 jobs change one flow at once, solved from nothing: everything as one
+//                      segment, segments one after another, segments in parallel
+// one_job_*            one of 128 jobs changes one flow: everything as one segment, its segment
+//                      alone, its levels repaired
+// replace_*/N          one of N random flows on 1,024 hosts is replaced by another: as the solver
+//                      chooses, by repairs, from nothing
+// run_permutations     ten permutations of 10 MB at once on 1,024 hosts, to the last byte: flows
+//                      per second
 // run_rings            128 rings of 64 hosts, 12 dependent steps each, on 8,192 hosts
-// run_poisson/N        N flows of 1 MB at 50 % load on 1,024 hosts, every arrival and completion a batch
+// run_poisson/N        N flows of 1 MB at 50 % load on 1,024 hosts, every arrival and completion a
+//                      batch
 // run_poisson_classes  the same in three priority classes
 // run_random/N         N flows of distinct sizes between random hosts of 1,024, all at once
-// *_d_mod_k            the same, routed by destination as SimGrid's fat trees are; the others are routed at random, as by ECMP
+// *_d_mod_k            the same, routed by destination as SimGrid's fat trees are; the others are
+//                      routed at random, as by ECMP
 // run_jobs             65,536 flows of distinct sizes inside 128 jobs of 64 hosts, all at once
 #include <benchmark/benchmark.h>
 
@@ -36,7 +42,8 @@ constexpr std::uint32_t jobs = 128;
 constexpr std::uint32_t hosts_per_job = 64;
 constexpr double no_cap = std::numeric_limits<double>::infinity();
 
-/// 128 jobs of 64 hosts on an 8,192-host fat tree; each pod holds four jobs, whose flows stay inside the pod. Random pairs, 512 per job.
+/// 128 jobs of 64 hosts on an 8,192-host fat tree; each pod holds four jobs, whose flows stay
+/// inside the pod. Random pairs, 512 per job.
 struct JobFlows {
   FatTreePaths tree{32};
   std::vector<std::vector<LinkId>> paths;
@@ -131,7 +138,8 @@ BENCHMARK(resolve_segments_in_parallel)->Unit(benchmark::kMicrosecond)->UseRealT
 BENCHMARK(one_job_its_segment)->Unit(benchmark::kMicrosecond);
 BENCHMARK(one_job_repaired)->Unit(benchmark::kMicrosecond);
 
-/// N flows between random hosts of 1,024; in turn, each is replaced by another. At 1,024 that moves one rate of a hundred, at 65,536 most.
+/// N flows between random hosts of 1,024; in turn, each is replaced by another. At 1,024 that moves
+/// one rate of a hundred, at 65,536 most.
 void replace_flows(benchmark::State& state, double repaired_part_max) {
   const FatTreePaths tree(16);
   MaxMinSolver::Options options;
@@ -232,7 +240,8 @@ void rings(benchmark::State& state, Routes routes) {
   std::uint64_t solves = 0;
   for (auto _ : state) {
     FlowModel model = empty_model(tree);
-    // A host's next step starts when the message of the step before has arrived; in a ring that is its predecessor's flow.
+    // A host's next step starts when the message of the step before has arrived; in a ring that is
+    // its predecessor's flow.
     std::vector<std::uint32_t> step(tree.hosts(), 0);
     for (std::uint32_t i = 0; i < tree.hosts(); ++i) model.start({paths[i], Bytes::of(1'000'000), 1.0, no_cap, i});
     model.settle(Time::zero());
@@ -257,7 +266,8 @@ void run_rings_d_mod_k(benchmark::State& state) { rings(state, Routes::d_mod_k);
 BENCHMARK(run_rings)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(run_rings_d_mod_k)->Unit(benchmark::kMillisecond)->Iterations(1);
 
-/// 1 MB flows between random hosts, which keep the hosts' links half busy. Every arrival and every completion is a batch of its own.
+/// 1 MB flows between random hosts, which keep the hosts' links half busy. Every arrival and every
+/// completion is a batch of its own.
 void poisson(benchmark::State& state, std::uint64_t classes, Routes routes) {
   const std::int64_t flows = state.range(0);
   const FatTreePaths tree(16);

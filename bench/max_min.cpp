@@ -1,7 +1,8 @@
 // Max-min solver: a full solve of random flows, from nothing, on one thread.
 //
 // full_solve/N         N random flows on a 1,024-host fat tree (k = 16): the bucket solve alone
-// clos_from_scratch    32,768 random flows on the 4,096-host, 8-GPU Clos fabric: adding the flows and solving (required: under 1 s)
+// clos_from_scratch    32,768 random flows on the 4,096-host, 8-GPU Clos fabric: adding the flows
+//                      and solving (required: under 1 s)
 // clos_paths           choosing the paths of those flows by ECMP, nothing cached
 // audit/N              the complete check of the definition
 #include <benchmark/benchmark.h>

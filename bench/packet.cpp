@@ -1,12 +1,17 @@
-// Packet mode: data packet-hops per CPU second of whole runs - cards, queue pairs, acknowledgements, PFC, ECN and DCQCN.
+// Packet mode: data packet-hops per CPU second of whole runs - cards, queue pairs,
+// acknowledgements, PFC, ECN and DCQCN.
 //
-// A k-ary fat tree with links of 100 Gb/s and 200 m, in which hosts send as much as makes about 100 million hops (permutations; 2 to 130 MB each), 20
-// (incast) or 4 (sparse). Hops of data packets are counted; acknowledgements, one per `ack` packets, and congestion notifications are simulated and not
-// counted. Setting up is not measured.
-// `peak_mb` is the most memory that the process has had, over all cases so far. `simulated_us` is when the last flow has ended, `floor_us` how long the
-// link with most bytes to carry is busy with them: what is simulated beyond it, congestion control leaves idle.
-//   shift     every host to the one half of all hosts further, routed by destination: all links are busy all the time
-//   random    every host to another, one to one, over ways chosen by hash: flows meet, fill buffers, are marked, slowed down and paused
+// A k-ary fat tree with links of 100 Gb/s and 200 m, in which hosts send as much as makes about 100
+// million hops (permutations; 2 to 130 MB each), 20 (incast) or 4 (sparse). Hops of data packets
+// are counted; acknowledgements, one per `ack` packets, and congestion notifications are simulated
+// and not counted. Setting up is not measured.
+// `peak_mb` is the most memory that the process has had, over all cases so far. `simulated_us` is
+// when the last flow has ended, `floor_us` how long the link with most bytes to carry is busy with
+// them: what is simulated beyond it, congestion control leaves idle.
+//   shift     every host to the one half of all hosts further, routed by destination: all links are
+//             busy all the time
+//   random    every host to another, one to one, over ways chosen by hash: flows meet, fill
+//             buffers, are marked, slowed down and paused
 //   incast    groups of 100 hosts to one
 //   sparse    one host in 64 to another
 #include <benchmark/benchmark.h>

@@ -1,7 +1,8 @@
 // PHOLD: events per second of the kernel, by threads, logical processes and number of entities.
 //
-// Arguments: threads, logical processes, entities. Jobs per entity 16, half of the hops remote, delays 100 ns + exponential 900
-// ns on average, so that a window of one lookahead holds about a tenth of the jobs.
+// Arguments: threads, logical processes, entities. Jobs per entity 16, half of the hops remote,
+// delays 100 ns + exponential 900 ns on average, so that a window of one lookahead holds about a
+// tenth of the jobs.
 #include <benchmark/benchmark.h>
 
 #include "bench/cpu_time.hpp"

@@ -1,7 +1,8 @@
 // Readers: that reading takes time in proportion to the file, whatever the file is like.
 //
-// Every reader is fed texts of growing length: one line of many items, many mistakes, long cycles, many names. Each is read to its end or to
-// its errors. "BigO" must be N (or NlgN where things are sorted), with a small RMS; what is quadratic here takes minutes in a file of some MB.
+// Every reader is fed texts of growing length: one line of many items, many mistakes, long cycles,
+// many names. Each is read to its end or to its errors. "BigO" must be N (or NlgN where things are
+// sorted), with a small RMS; what is quadratic here takes minutes in a file of some MB.
 // Argument: items in the file. Counter: bytes_per_second.
 #include <benchmark/benchmark.h>
 
@@ -16,8 +17,9 @@ namespace {
 
 using namespace weft;
 
-/// A text: head, so many items, middle, so many other items, tail. In all of them @n stands for their number and @m for one more, in items @i for 0 .. n - 1, @j for 1 .. n, and
-/// @k for the next one's @i, in a circle.
+/// A text: head, so many items, middle, so many other items, tail. In all of them @n stands for
+/// their number and @m for one more, in items @i for 0 .. n - 1, @j for 1 .. n, and @k for the next
+/// one's @i, in a circle.
 struct Case {
   std::string_view reader;
   std::string_view what;

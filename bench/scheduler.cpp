@@ -1,7 +1,9 @@
-// Scheduler: a cluster trace of the Philly kind (82,247 jobs, mostly one GPU, long tail) on 300 hosts of 8 GPUs, in job mode.
+// Scheduler: a cluster trace of the Philly kind (82,247 jobs, mostly one GPU, long tail) on 300
+// hosts of 8 GPUs, in job mode.
 //
-// Measures the whole run from jobs in memory to records in memory: kernel, policy, placement, cluster state. `load` is the mean demand
-// in percent of the cluster over the span of submissions: above 100 the queue grows and its head is blocked most of the time.
+// Measures the whole run from jobs in memory to records in memory: kernel, policy, placement,
+// cluster state. `load` is the mean demand in percent of the cluster over the span of submissions:
+// above 100 the queue grows and its head is blocked most of the time.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,6 +1,8 @@
-// Topologies: time and memory to build the 32,768-GPU Clos network, and the speed of structural and searched next hops on it.
+// Topologies: time and memory to build the 32,768-GPU Clos network, and the speed of structural and
+// searched next hops on it.
 //
-// peak_MB is the highest resident memory of the whole process so far: run one benchmark at a time (--benchmark_filter) to read it.
+// peak_MB is the highest resident memory of the whole process so far: run one benchmark at a time
+// (--benchmark_filter) to read it.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -27,7 +29,8 @@ double peak_megabytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
 
-/// 4,096 hosts of 8 GPUs, 4,096 leafs, 1,024 aggregation switches, 128 spines. Argument: NICs per host.
+/// 4,096 hosts of 8 GPUs, 4,096 leafs, 1,024 aggregation switches, 128 spines. Argument: NICs per
+/// host.
 void build_clos_32k(benchmark::State& state) {
   std::shared_ptr<const Topology> topology;
   for (auto _ : state) topology = build_clos(state.range(0));

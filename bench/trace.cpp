@@ -1,9 +1,11 @@
-// Trace: reading 10 million nodes of GOAL text and of Chakra traces - nodes per second of CPU time, peak memory per node.
+// Trace: reading 10 million nodes of GOAL text and of Chakra traces - nodes per second of CPU time,
+// peak memory per node.
 //
-// 64 ranks, no two alike, so that nothing is shared. GOAL: a calc, a send and a receive in turn, each waiting for the one before.
-// Chakra: compute nodes with the attributes that ASTRA-sim's generators write and one or two dependencies, an all-reduce in 50. Child
-// processes write the files and read them, so that the peak memory that is reported is that of reading alone; reading includes
-// check_workload().
+// 64 ranks, no two alike, so that nothing is shared. GOAL: a calc, a send and a receive in turn,
+// each waiting for the one before.
+// Chakra: compute nodes with the attributes that ASTRA-sim's generators write and one or two
+// dependencies, an all-reduce in 50. Child processes write the files and read them, so that the
+// peak memory that is reported is that of reading alone; reading includes check_workload().
 // Argument: nodes. Counters: nodes_per_cpu_s, bytes_per_node (peak resident memory), file_MB.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>

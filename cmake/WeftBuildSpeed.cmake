@@ -1,9 +1,11 @@
-# What makes builds fast and changes nothing of what they make: compiler cache, linker, precompiled headers.
+# What makes builds fast and changes nothing of what they make: compiler cache, linker, precompiled
+# headers.
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  # ccache keeps what precompiled headers are part of only if told so (its manual, "Precompiled headers"); and where it goes by
-  # the compiler's list of included files instead of preprocessing, an empty cache costs less.
+  # ccache keeps what precompiled headers are part of only if told so (its manual, "Precompiled
+  # headers"); and where it goes by the compiler's list of included files instead of preprocessing,
+  # an empty cache costs less.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 ${CCACHE_PROGRAM})
 endif()
@@ -15,17 +17,19 @@ if(WEFT_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 
-# Every file includes what it uses and compiles without precompiled headers, too. No header of ours is among them, so that a
-# change of one compiles only the files that include it and compilers warn about ours as ever.
+# Every file includes what it uses and compiles without precompiled headers, too. No header of ours
+# is among them, so that a change of one compiles only the files that include it and compilers warn
+# about ours as ever.
 option(WEFT_PCH "Precompile the standard headers that most files include" ON)
 
 set(WEFT_PCH_HEADERS
   <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <fstream> <functional> <limits> <map> <memory> <numeric>
   <optional> <random> <set> <span> <string> <string_view> <tuple> <unordered_map> <utility> <vector>)
 
-# weft_precompile_for(test OPTIONS -O0 ... LINK lib ... HEADERS <a.hpp> ...): the standard headers and these, precompiled once for
-# all targets of a kind, which must be compiled with the same options. Libraries that few files of a kind include (CLI11, JSON) are
-# not worth it: g++ takes longer to load what a file does not need than it saves where one does.
+# weft_precompile_for(test OPTIONS -O0 ... LINK lib ... HEADERS <a.hpp> ...): the standard headers
+# and these, precompiled once for all targets of a kind, which must be compiled with the same
+# options. Libraries that few files of a kind include (CLI11, JSON) are not worth it: g++ takes
+# longer to load what a file does not need than it saves where one does.
 function(weft_precompile_for kind)
   cmake_parse_arguments(ARG "" "" "OPTIONS;LINK;HEADERS" ${ARGN})
   if(WEFT_PCH)
@@ -47,8 +51,9 @@ function(weft_use_precompiled kind target)
   endif()
 endfunction()
 
-# Files of a target share most of what they include: several compiled as one take half the time. Names in anonymous namespaces must differ within a
-# folder for that; test files each have a namespace of their own. Whoever works on single files may turn it off.
+# Files of a target share most of what they include: several compiled as one take half the time.
+# Names in anonymous namespaces must differ within a folder for that; test files each have a
+# namespace of their own. Whoever works on single files may turn it off.
 option(WEFT_UNITY "Compile the files of a target several at a time" ON)
 
 # weft_unite(weft_core APART a.cpp ...): all but these.

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where. Component runtime: the binary, its manual page and completions, examples and presets.
+# What `cmake --install` puts where. Component runtime: the binary, its manual page and completions,
+# examples and presets.
 # Component development: libraries, headers, .proto files and what find_package(weft) reads.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Headers include each other by their paths in the project, so all of them are below a folder of their own.
+# Headers include each other by their paths in the project, so all of them are below a folder of
+# their own.
 set(WEFT_INSTALL_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR}/weft)
 set(WEFT_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 # Debian's zsh reads what packages bring from vendor-completions.
@@ -16,7 +18,8 @@ endif()
 set(WEFT_INSTALL_ZSH_COMPLETIONS ${zsh_completions} CACHE STRING "Folder of zsh's completions below the prefix")
 mark_as_advanced(WEFT_INSTALL_ZSH_COMPLETIONS)
 
-# Called by weft_library(): the library as weft::NAME, the folder's headers and .proto files, and headers that protoc wrote.
+# Called by weft_library(): the library as weft::NAME, the folder's headers and .proto files, and
+# headers that protoc wrote.
 function(weft_install_library name sources private_headers)
   set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
   add_library(weft::${name} ALIAS weft_${name})

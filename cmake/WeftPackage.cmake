@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages by `cpack -G DEB`: weft, what users run, and weft-dev, what programs are built with. CMakePresets.json has the
-# presets for it: cmake --preset package, cmake --build --preset package, cpack --preset package.
+# Debian packages by `cpack -G DEB`: weft, what users run, and weft-dev, what programs are built
+# with. CMakePresets.json has the presets for it: cmake --preset package, cmake --build --preset
+# package, cpack --preset package.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "The Weft authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
@@ -27,7 +28,8 @@ example scenarios and topologies.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME weft-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-# The libraries are static, so what they link comes with whatever is built with them; these are what find_package(weft) looks for.
+# The libraries are static, so what they link comes with whatever is built with them; these are what
+# find_package(weft) looks for.
 string(CONCAT CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "weft (= ${PROJECT_VERSION}), libboost-dev, libprotobuf-dev, libpugixml-dev, libsimdjson-dev, libspdlog-dev, libssl-dev, "
   "libtbb-dev, libyaml-cpp-dev, zlib1g-dev")

@@ -1,7 +1,8 @@
 # WEFT_SANITIZE=address|thread: instrument everything we compile (presets asan and tsan).
 #
-# The build type is "Sanitize": enough optimisation to run the suites in minutes, line numbers for the reports, and the
-# standard library's own checks on. A finding ends the program, so the test that met it fails.
+# The build type is "Sanitize": enough optimisation to run the suites in minutes, line numbers for
+# the reports, and the standard library's own checks on. A finding ends the program, so the test
+# that met it fails.
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizer: empty, address (with undefined behaviour) or thread")
 set_property(CACHE WEFT_SANITIZE PROPERTY STRINGS "" address thread)
 
@@ -22,7 +23,8 @@ if(WEFT_SANITIZE)
   add_link_options(${weft_sanitize_flags})
 endif()
 
-# WEFT_FUZZ: everything carries libFuzzer's coverage counters, and tests/fuzz builds the fuzzer (preset fuzz; clang++ only).
+# WEFT_FUZZ: everything carries libFuzzer's coverage counters, and tests/fuzz builds the fuzzer
+# (preset fuzz; clang++ only).
 option(WEFT_FUZZ "Build the fuzzers" OFF)
 if(WEFT_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

@@ -7,30 +7,35 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   list(APPEND WEFT_COMPILE_OPTIONS -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND WEFT_PCH)
-  # What the library silences by pragmas in bits/char_traits.h; GCC forgets pragmas of precompiled headers.
+  # What the library silences by pragmas in bits/char_traits.h; GCC forgets pragmas of precompiled
+  # headers.
   list(APPEND WEFT_COMPILE_OPTIONS -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC collects its garbage from half a GiB on, which few files come to, instead of 128 MiB: up to a fifth less of its time.
+  # GCC collects its garbage from half a GiB on, which few files come to, instead of 128 MiB: up to
+  # a fifth less of its time.
   list(APPEND WEFT_COMPILE_OPTIONS --param=ggc-min-expand=100 --param=ggc-min-heapsize=524288)
 endif()
 if(WEFT_WERROR)
   list(APPEND WEFT_COMPILE_OPTIONS -Werror)
 endif()
 
-# Where files are read and written rather than computed with, -O3 takes a fifth of the compiler's time and brings nothing. And under the
-# sanitizers clang++ takes twice as long to optimise what it instruments as to compile it.
+# Where files are read and written rather than computed with, -O3 takes a fifth of the compiler's
+# time and brings nothing. And under the sanitizers clang++ takes twice as long to optimise what it
+# instruments as to compile it.
 set(WEFT_QUICK_OPTIMISATION $<$<CONFIG:Sanitize>:-O0> $<$<CONFIG:Release>:-O2>)
 
 weft_precompile_for(library OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS})
 weft_precompile_for(quick_library OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS} ${WEFT_QUICK_OPTIMISATION} ${WEFT_QUICK_HARDENING_OPTIONS})
 
-# Libraries without code: who links an installed library of ours needs none of those that only its sources include.
+# Libraries without code: who links an installed library of ours needs none of those that only its
+# sources include.
 set(WEFT_HEADER_ONLY Boost::headers CLI11::CLI11 nlohmann_json::nlohmann_json)
 
-# weft_library(core [QUICK] SOURCES a.cpp ... LINK weft_x ... PRIVATE_LINK lib ... PRIVATE_HEADERS a.hpp ...)
-# QUICK is for a folder to which the above applies. PRIVATE_LINK is for libraries that no header of the folder includes, but for
-# PRIVATE_HEADERS, which are not installed.
+# weft_library(core [QUICK] SOURCES a.cpp ... LINK weft_x ... PRIVATE_LINK lib ... PRIVATE_HEADERS
+# a.hpp ...)
+# QUICK is for a folder to which the above applies. PRIVATE_LINK is for libraries that no header of
+# the folder includes, but for PRIVATE_HEADERS, which are not installed.
 function(weft_library name)
   cmake_parse_arguments(ARG "QUICK" "" "SOURCES;LINK;PRIVATE_LINK;PRIVATE_HEADERS;APART" ${ARGN})
   add_library(weft_${name} STATIC ${ARG_SOURCES})
@@ -55,7 +60,8 @@ function(weft_library name)
   weft_install_library(${name} "${ARG_SOURCES}" "${ARG_PRIVATE_HEADERS}")
 endfunction()
 
-# Tests compile in half the time without optimisation. What they test is optimised, but for inline functions that the linker takes from them.
+# Tests compile in half the time without optimisation. What they test is optimised, but for inline
+# functions that the linker takes from them.
 set(WEFT_TEST_OPTIMISATION -O0)
 
 # Under a sanitizer a process takes a tenth of a second to start, and there are thousands of tests.

@@ -1,4 +1,5 @@
-// Whether tests that have a short and a long form run the long one: WEFT_LONG_TESTS in the environment, set by `tools/test --long`.
+// Whether tests that have a short and a long form run the long one: WEFT_LONG_TESTS in the
+// environment, set by `tools/test --long`.
 #pragma once
 
 #include <cstdlib>

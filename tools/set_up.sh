@@ -1,7 +1,9 @@
 # shellcheck shell=bash disable=SC2034  # the package lists are for those who read this file in
-# Shared by tools/quickstart and tools/test (bash, sourced): messages with elapsed time, Debian and Ubuntu packages, build jobs.
+# Shared by tools/quickstart and tools/test (bash, sourced): messages with elapsed time, Debian and
+# Ubuntu packages, build jobs.
 #
-# Nothing happens when this file is read; it defines `say`, `fail`, `install_packages` and `build_jobs`.
+# Nothing happens when this file is read; it defines `say`, `fail`, `install_packages` and
+# `build_jobs`.
 
 set_up_start_s=$(date +%s)
 

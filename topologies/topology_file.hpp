@@ -24,7 +24,8 @@ namespace weft {
 /// [zero-bandwidth], [no-endpoints], [disconnected].
 std::shared_ptr<const Topology> read_topology_file(const SourceText& source);
 
-/// A builder that a topology file names, with its parameters, which may be changed before it builds.
+/// A builder that a topology file names, with its parameters, which may be changed before it
+/// builds.
 struct BuilderOfFile {
   const Module<TopologyFactory>* module;
   ParamSet params;

@@ -37,8 +37,8 @@ std::shared_ptr<const Topology> load_topology(const std::string& path, const std
 /// The same for a text already in memory. Requires a format name; throws InputError.
 std::shared_ptr<const Topology> read_topology(const SourceText& source, const std::string& format);
 
-/// The builder that a file names; none if it names none, or is of another format than ours. Throws as
-/// load_topology().
+/// The builder that a file names; none if it names none, or is of another format than ours. Throws
+/// as load_topology().
 std::optional<BuilderOfFile> load_builder(const std::string& path, const std::string& format);
 
 }  // namespace weft

@@ -1,22 +1,30 @@
-// Weft's packet mode against ns-3: the same fat tree, paths and permutation, both from this one program.
+// Weft's packet mode against ns-3: the same fat tree, paths and permutation, both from this one
+// program.
 //
 //   build/bench/ns3_peer [K [BYTES [METRES]]]
 //
-// Every host of a K-ary fat tree sends BYTES to another, one to one, in packets of 1,000 B over links of 100 Gb/s and METRES of fibre; 8, 1000000
-// and 200 (1 us) where nothing is given. Prints the CPU time of each (of its run alone, on one core), hops of data packets per CPU second, how long
-// flows take on average, and the ratio of speeds. Weft takes little time, so its run is repeated and the median counts. Hops are counted alike:
-// packets of payload times links of their path. Acknowledgements, one per packet, are simulated on both sides and counted on neither.
+// Every host of a K-ary fat tree sends BYTES to another, one to one, in packets of 1,000 B over
+// links of 100 Gb/s and METRES of fibre; 8, 1000000 and 200 (1 us) where nothing is given. Prints
+// the CPU time of each (of its run alone, on one core), hops of data packets per CPU second, how
+// long flows take on average, and the ratio of speeds. Weft takes little time, so its run is
+// repeated and the median counts. Hops are counted alike: packets of payload times links of their
+// path. Acknowledgements, one per packet, are simulated on both sides and counted on neither.
 //
-//   ns-3   TCP with DCTCP, RED queue discs that mark and have room for all, the fastest of its schedulers here
+//   ns-3   TCP with DCTCP, RED queue discs that mark and have room for all, the fastest of its
+//          schedulers here
 //   Weft   queue pairs with DCQCN, switches that mark and pause
 //
-// What is the same: links and their delays, the paths of data and of acknowledgements, the queues from which on packets are marked. In addition to
-// the payload a packet has 42 B in ns-3 and 48 B in Weft. Cards and switches take no time of their own. Flows begin when all TCP connections are
-// open. Weft handles together what comes to a node within the delay of a link; with 1 m it is three times slower than with 200.
+// What is the same: links and their delays, the paths of data and of acknowledgements, the queues
+// from which on packets are marked. In addition to the payload a packet has 42 B in ns-3 and 48 B
+// in Weft. Cards and switches take no time of their own. Flows begin when all TCP connections are
+// open. Weft handles together what comes to a node within the delay of a link; with 1 m it is three
+// times slower than with 200.
 //
-// ns-3 3.37 has no ECMP by flow: its global routing takes one path for all flows to a host, or a random one for each packet, which TCP mistakes for
-// losses. So each flow gets host routes along Weft's paths, and a second address of its sender tells acknowledgements to a host from data. Tables
-// hold nothing else, and ns-3 searches them from the top: with global routing it takes more than twice as long for 128 hosts.
+// ns-3 3.37 has no ECMP by flow: its global routing takes one path for all flows to a host, or a
+// random one for each packet, which TCP mistakes for losses. So each flow gets host routes along
+// Weft's paths, and a second address of its sender tells acknowledgements to a host from data.
+// Tables hold nothing else, and ns-3 searches them from the top: with global routing it takes more
+// than twice as long for 128 hosts.
 #include <ns3/boolean.h>
 #include <ns3/channel.h>
 #include <ns3/config.h>
@@ -333,7 +341,8 @@ int compare(const PeerCase& peer) {
   return own.delivered == other.delivered && own.delivered == peer.flows.flows.size() ? 0 : 1;
 }
 
-/// An argument, or what stands for it if there are fewer; nothing if it is no number within the limits.
+/// An argument, or what stands for it if there are fewer; nothing if it is no number within the
+/// limits.
 std::optional<std::int64_t> number(int argc, char** argv, int place, std::int64_t otherwise, std::int64_t least,
                                    std::int64_t most) {
   if (place >= argc) return otherwise;

@@ -1,11 +1,13 @@
-// Weft's flow model against SimGrid: the same fat tree, routes and flows, both from this one program.
+// Weft's flow model against SimGrid: the same fat tree, routes and flows, both from this one
+// program.
 //
 //   build/bench/simgrid_peer random | permutations | poisson
 //
-// Prints the CPU time of each (whole run: platform or model, flows, to the last byte), their ratio, and by how much completion times differ.
-// SimGrid runs as its model CM02 with all factors 1 and no cross traffic: plain max-min shares of bandwidth. Links take no time, since
-// SimGrid weighs shares by round-trip time otherwise. Routes are by pair of hosts there, so here two flows of one pair take one path as well.
-// One driving actor starts all flows at their times.
+// Prints the CPU time of each (whole run: platform or model, flows, to the last byte), their ratio,
+// and by how much completion times differ. SimGrid runs as its model CM02 with all factors 1 and no
+// cross traffic: plain max-min shares of bandwidth. Links take no time, since SimGrid weighs shares
+// by round-trip time otherwise. Routes are by pair of hosts there, so here two flows of one pair
+// take one path as well. One driving actor starts all flows at their times.
 #include <simgrid/s4u.hpp>
 
 #include <algorithm>

@@ -31,8 +31,8 @@ namespace {
 using WallClock = std::chrono::steady_clock;
 
 constexpr std::uint64_t slice_events = 16384;  // about a millisecond of work
-// Windows whose time is taken per logical process: one in so many, and every one after a window with
-// at least so many events per process.
+// Windows whose time is taken per logical process: one in so many, and every one after a window
+// with at least so many events per process.
 constexpr std::uint64_t timed_windows = 16;
 constexpr std::uint64_t timed_events_min = 256;
 // The coordinating worker reads the clock at least once in so many windows, or events of its own.

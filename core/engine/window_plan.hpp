@@ -32,7 +32,8 @@ std::vector<std::optional<Duration>> longest_batch_windows(const EntityDirectory
 /// with shorter ones. A rest would cost them as much as a whole window.
 Duration window_span_of(Duration lookahead, const std::vector<std::optional<Duration>>& batch_windows);
 
-/// The expected load of an entity before anything is measured. Batch nodes have work per connection.
+/// The expected load of an entity before anything is measured. Batch nodes have work per
+/// connection.
 std::uint64_t weight_of(const EntityDirectory& directory, EntityId id);
 
 }  // namespace weft

@@ -1,9 +1,12 @@
 // Network parts: switches and cables of a topology that can fail, and their names.
 //
-// Where it sits: scheduler/failures/part numbers what fails; this says what the numbers of kinds `packet_switch` and `link` stand for.
+// Where it sits: scheduler/failures/part numbers what fails; this says what the numbers of kinds
+// `packet_switch` and `link` stand for.
 //
-// Model: every packet switch, and every cable that leaves a host or joins two switches; its two directions fail together. Cables inside a host
-// belong to its GPUs, NICs and the rest of it. Names are Topology::node_name() and, for a cable, link_name() of either direction: "leaf0", "leaf0->spine1".
+// Model: every packet switch, and every cable that leaves a host or joins two switches; its two
+// directions fail together. Cables inside a host belong to its GPUs, NICs and the rest of it. Names
+// are Topology::node_name() and, for a cable, link_name() of either direction: "leaf0",
+// "leaf0->spine1".
 // Thread safety: immutable.
 #pragma once
 

@@ -28,7 +28,9 @@ std::string_view to_text(PartKind kind);
 
 struct Part {
   PartKind kind = PartKind::host;
-  std::uint32_t index = 0;  ///< of a GPU its slot, of a NIC that of the GPU it serves, of a host its id, of others by NetworkParts
+  /// of a GPU its slot, of a NIC that of the GPU it serves, of a host its id, of others by
+  /// NetworkParts
+  std::uint32_t index = 0;
 
   friend auto operator<=>(const Part&, const Part&) = default;
 };

@@ -1,6 +1,7 @@
 // Part names: finds a part of the cluster or its network by the name that a user gives it.
 //
-// Where it sits: failure logs and a scenario's events name parts; this reads the names and helps where there is no such part.
+// Where it sits: failure logs and a scenario's events name parts; this reads the names and helps
+// where there is no such part.
 // Thread safety: one thread per object.
 #pragma once
 

@@ -1,8 +1,10 @@
-// Drains hosts that fail again and again, so that they are looked at instead of being given to the next job.
+// Drains hosts that fail again and again, so that they are looked at instead of being given to the
+// next job.
 //
-// Model: a host whose parts have failed `failures` times within `window`, as the scheduler learned of them, is drained for `duration`; its count then begins
-// anew. This is how clusters take out "lemon nodes" (Kokolis et al., Revisiting Reliability in Large-Scale Machine Learning Research Clusters, HPCA 2025),
-// which go by more signals than failures.
+// Model: a host whose parts have failed `failures` times within `window`, as the scheduler learned
+// of them, is drained for `duration`; its count then begins anew. This is how clusters take out
+// "lemon nodes" (Kokolis et al., Revisiting Reliability in Large-Scale Machine Learning Research
+// Clusters, HPCA 2025), which go by more signals than failures.
 // Where it is called, the counts of all hosts begin anew.
 // Thread safety: called from the scheduler's logical process.
 #pragma once

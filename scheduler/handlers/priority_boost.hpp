@@ -1,7 +1,8 @@
-// Priority boost: jobs that were hit by failures go before others, so that those who lost most do not wait longest as well.
+// Priority boost: jobs that were hit by failures go before others, so that those who lost most do
+// not wait longest as well.
 //
-// Model: each failure that stops a job raises its priority by `boost`, up to `most` above the one it came with. Policies that do not go by priorities do
-// not care.
+// Model: each failure that stops a job raises its priority by `boost`, up to `most` above the one
+// it came with. Policies that do not go by priorities do not care.
 // Thread safety: called from the scheduler's logical process.
 #pragma once
 

@@ -1,7 +1,8 @@
 // Stranding alarm: a row of events.csv when many GPUs have stood idle for long while jobs waited.
 //
-// Model: more than `gpus` GPUs are free and somebody waits, without a break for `after`; it is said once, until there is a break. One of no duration is none.
-// Where it is called, it says how many are stranded at that instant.
+// Model: more than `gpus` GPUs are free and somebody waits, without a break for `after`; it is said
+// once, until there is a break. One of no duration is none. Where it is called, it says how many
+// are stranded at that instant.
 // Thread safety: called from the scheduler's logical process.
 #pragma once
 
@@ -21,7 +22,8 @@ class StrandingAlarm final : public EventHandler {
   std::uint32_t gpus_;
   Duration after_;
   std::optional<Time> since_;  ///< more are stranded
-  std::optional<Time> over_;   ///< when there came to be no more, and there still are not, as far as is known
+  /// when there came to be no more, and there still are not, as far as is known
+  std::optional<Time> over_;
   bool is_on_ = false;
 };
 

@@ -79,10 +79,12 @@ void ClusterState::update_tree(std::uint32_t host) {
 
 std::uint32_t ClusterState::first_at_least(const std::vector<std::uint32_t>& tree, std::uint32_t value, std::uint32_t from) const {
   if (from >= host_count()) return UINT32_MAX;
-  // Climb to the first subtree right of (or at) `from` that holds such a host, then descend to its leftmost one.
+  // Climb to the first subtree right of (or at) `from` that holds such a host, then descend to its
+  // leftmost one.
   std::uint32_t at = tree_leaves_ + from;
   while (tree[at] < value) {
-    while (at & 1U) at /= 2;  // a right child, or the root's climb: its right neighbour belongs to an ancestor
+    // a right child, or the root's climb: its right neighbour belongs to an ancestor
+    while (at & 1U) at /= 2;
     if (at == 0) return UINT32_MAX;
     ++at;
   }

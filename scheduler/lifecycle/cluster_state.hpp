@@ -1,15 +1,20 @@
 // Cluster state: which GPU is held by which job, and which are in service.
 //
-// Where it sits: JobLifecycle owns the one of the run and is the only one to change it; placements and policies read it to decide.
+// Where it sits: JobLifecycle owns the one of the run and is the only one to change it; placements
+// and policies read it to decide.
 //
-// Model: hosts with a number of GPUs each (they may differ), from a topology's endpoints or as plain "hosts x GPUs". A GPU is a slot:
-// a dense number, host by host, equal to the GPU's index in Topology::endpoints(). A maximum tree over the hosts answers "the
-// first host with room for n" in logarithmic time, so that a blocked queue costs little on large clusters. A GPU may be out of service, because it
-// has failed or its host is a spare; one that is held then stays with its job, and is not free afterwards.
+// Model: hosts with a number of GPUs each (they may differ), from a topology's endpoints or as
+// plain "hosts x GPUs". A GPU is a slot: a dense number, host by host, equal to the GPU's index in
+// Topology::endpoints(). A maximum tree over the hosts answers "the first host with room for n" in
+// logarithmic time, so that a blocked queue costs little on large clusters. A GPU may be out of
+// service, because it has failed or its host is a spare; one that is held then stays with its job,
+// and is not free afterwards.
 //
 // Invariants
-//   1. A GPU has at most one holder. Taking one that is held or releasing one for a job that does not hold it is a WEFT_CHECK failure.
-//   2. free_gpus() and free_gpus(host) always equal the number of slots in service without a holder.
+//   1. A GPU has at most one holder. Taking one that is held or releasing one for a job that does
+//      not hold it is a WEFT_CHECK failure.
+//   2. free_gpus() and free_gpus(host) always equal the number of slots in service without a
+//      holder.
 // Thread safety: belongs to the scheduler's logical process; a value.
 #pragma once
 
@@ -53,7 +58,8 @@ class ClusterState {
   std::uint32_t gpus_in_service() const { return in_service_gpus_; }
   std::uint32_t gpus_in_service(HostId host) const;
   bool is_in_service(GpuSlot gpu) const { return in_service_[gpu.index()]; }
-  /// Free ones on hosts that have others which are held or out of service: what jobs of whole hosts cannot use.
+  /// Free ones on hosts that have others which are held or out of service: what jobs of whole hosts
+  /// cannot use.
   std::uint32_t fragmented_gpus() const { return free_gpus_ - wholly_free_gpus_; }
   bool is_wholly_free(HostId host) const { return free_gpus(host) == gpu_count(host); }
 
@@ -66,21 +72,24 @@ class ClusterState {
   /// Who holds a GPU; none() if nobody does.
   JobId holder(GpuSlot gpu) const { return holder_[gpu.index()]; }
 
-  /// First host at or after `from` with at least `gpus` free; none() if there is none. Requires: gpus > 0.
+  /// First host at or after `from` with at least `gpus` free; none() if there is none. Requires:
+  /// gpus > 0.
   HostId first_host_with(std::uint32_t gpus, HostId from = HostId(0)) const;
-  /// First host at or after `from` on which nothing runs and which is wholly in service; none() if there is none.
+  /// First host at or after `from` on which nothing runs and which is wholly in service; none() if
+  /// there is none.
   HostId first_wholly_free_host(HostId from = HostId(0)) const;
   /// Appends the first `gpus` free GPUs of a host. Requires: it has as many.
   void append_free(HostId host, std::uint32_t gpus, std::vector<GpuSlot>& out) const;
 
   void take(JobId job, const Placement& placement);
   void release(JobId job, const Placement& placement);
-  /// Takes GPUs out of service, or puts them into it again. Requires: they are not yet, and of one host.
+  /// Takes GPUs out of service, or puts them into it again. Requires: they are not yet, and of one
+  /// host.
   void withdraw(std::span<const GpuSlot> gpus);
   void restore(std::span<const GpuSlot> gpus);
 
-  /// Compact text: "host0:0-7,host1:0-3"; neighbouring hosts with the same GPUs are joined, "host0-3:0-7", and gaps inside a host
-  /// are written "host5:0+2-3".
+  /// Compact text: "host0:0-7,host1:0-3"; neighbouring hosts with the same GPUs are joined,
+  /// "host0-3:0-7", and gaps inside a host are written "host5:0+2-3".
   std::string to_text(const Placement& placement) const;
 
  private:
@@ -99,8 +108,9 @@ class ClusterState {
   std::uint32_t held_gpus_ = 0;
   std::uint32_t wholly_free_gpus_ = 0;  ///< on hosts where nothing runs
   std::uint32_t host_gpus_max_ = 0;
-  std::uint32_t tree_leaves_ = 1;              ///< a power of two >= host_count()
-  std::vector<std::uint32_t> free_tree_;       ///< maximum tree over free GPUs per host; leaves begin at tree_leaves_
+  std::uint32_t tree_leaves_ = 1;  ///< a power of two >= host_count()
+  /// maximum tree over free GPUs per host; leaves begin at tree_leaves_
+  std::vector<std::uint32_t> free_tree_;
   std::vector<std::uint32_t> untouched_tree_;  ///< likewise over "1 if wholly free"
 };
 

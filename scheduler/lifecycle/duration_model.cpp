@@ -58,7 +58,8 @@ Duration from_ticks(double ticks) {
   return nearest < 0x1p63 ? Duration::ticks(static_cast<std::int64_t>(nearest)) : Duration::max();
 }
 
-/// Mean of N(mean, deviation) given that it is >= 0: mean + deviation * phi(a) / (1 - Phi(a)) with a = -mean / deviation.
+/// Mean of N(mean, deviation) given that it is >= 0: mean + deviation * phi(a) / (1 - Phi(a)) with
+/// a = -mean / deviation.
 double truncated_normal_mean(double mean, double deviation) {
   if (deviation == 0) return mean;
   const double a = -mean / deviation;

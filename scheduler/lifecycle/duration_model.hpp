@@ -1,17 +1,22 @@
 // Duration model: how long a job of job mode holds its GPUs.
 //
-// Where it sits: part of a JobSpec; JobLifecycle draws from it when the job starts, each time the same.
+// Where it sits: part of a JobSpec; JobLifecycle draws from it when the job starts, each time the
+// same.
 //
 // Model, with the text that describes each (quantities carry units, shape numbers do not):
 //   "2h"                     always the same
 //   "exponential(2h)"        mean
-//   "lognormal(1h, 0.5)"     median m and sigma s of the logarithm: m * exp(s * N(0,1)), mean m * exp(s^2 / 2)
+//   "lognormal(1h, 0.5)"     median m and sigma s of the logarithm: m * exp(s * N(0,1)), mean m *
+//                            exp(s^2 / 2)
 //   "uniform(1h, 3h)"        between minimum and maximum
-//   "normal(1h, 10min)"      mean and standard deviation before it is truncated at 0 (negative draws are drawn again)
-// Draws come from the counter-based stream of (seed, job, purpose): they depend neither on the order in which jobs start nor on threads.
+//   "normal(1h, 10min)"      mean and standard deviation before it is truncated at 0 (negative
+//                            draws are drawn again)
+// Draws come from the counter-based stream of (seed, job, purpose): they depend neither on the
+// order in which jobs start nor on threads.
 //
 // Invariants
-//   1. A draw is >= 0. One that no simulated clock could hold comes out as Duration::max(), which ends the run when the job starts.
+//   1. A draw is >= 0. One that no simulated clock could hold comes out as Duration::max(), which
+//      ends the run when the job starts.
 //   2. The mean fits the clock and is 0 for no distribution: parse() refuses what does not.
 //   3. to_text() is read back to the same model.
 // Thread safety: values.

@@ -108,8 +108,8 @@ struct ClusterSample {
   std::uint32_t fragmented_gpus = 0;
   /// Of service, and held by no job: failed ones, drained ones and spares.
   std::uint32_t gpus_out = 0;
-  /// Of the busy ones, those out of service: until jobs have left a drained host, or until a failure
-  /// is known.
+  /// Of the busy ones, those out of service: until jobs have left a drained host, or until a
+  /// failure is known.
   std::uint32_t draining_gpus = 0;
 
   /// Free while jobs wait.
@@ -126,8 +126,8 @@ class JobObserver {
  public:
   virtual ~JobObserver() = default;
   virtual void job_started(const JobSpec&, const JobRecord&) {}
-  /// It leaves its GPUs now, or the run does not go on. Its number is JobRecord::restarts, its hosts are in
-  /// JobRecord::placement.
+  /// It leaves its GPUs now, or the run does not go on. Its number is JobRecord::restarts, its
+  /// hosts are in JobRecord::placement.
   virtual void attempt_ended(const JobSpec&, const JobRecord&, const AttemptRecord&) {}
   /// Preempted, moved, or a part failed; it waits again.
   virtual void job_stopped(const JobSpec&, const JobRecord&) {}

@@ -44,7 +44,8 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
       "the cluster has " + counted(cluster.gpus_in_service(), "GPU", "GPUs") +
       (cluster.gpus_in_service() < cluster.gpu_count() ? " beside its spares"
                                                        : " on " + counted(cluster.host_count(), "host", "hosts"));
-  std::map<std::uint32_t, bool> placeable;  // by number of GPUs: a placement depends on nothing else
+  // by number of GPUs: a placement depends on nothing else
+  std::map<std::uint32_t, bool> placeable;
   double gpu_time_s = 0;
   for (const JobSpec& job : jobs) {
     const std::string subject = "job " + in_quotes(job.name);

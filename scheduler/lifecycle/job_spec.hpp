@@ -1,9 +1,11 @@
 // Job specification: what the scheduler is told about a job before the run.
 //
-// Where it sits: made from a job trace or from a scenario; JobLifecycle takes all jobs of a run, sorted by submission.
+// Where it sits: made from a job trace or from a scenario; JobLifecycle takes all jobs of a run,
+// sorted by submission.
 //
-// Model: a job either runs a workload, one rank per GPU, for a number of iterations, or, in job mode, holds its GPUs for a duration: a
-// draw from a model, or its iterations times a measured time that depends on where its GPUs are.
+// Model: a job either runs a workload, one rank per GPU, for a number of iterations, or, in job
+// mode, holds its GPUs for a duration: a draw from a model, or its iterations times a measured time
+// that depends on where its GPUs are.
 // Thread safety: values.
 #pragma once
 
@@ -32,21 +34,30 @@ struct JobSpec {
   Time submit;
   std::uint32_t gpus = 1;
   std::uint32_t min_gpus =
-      0;  ///< job mode: it may restart on fewer GPUs, but for these (scheduler/lifecycle/elastic_restart); 0: it does not
+      /// job mode: it may restart on fewer GPUs, but for these
+      /// (scheduler/lifecycle/elastic_restart); 0: it does not
+      0;
   std::int32_t priority = 0;
-  std::optional<std::uint32_t> data_region;  ///< number of the region where its data is, if that is known
-  std::uint64_t iterations = 0;              ///< with a workload at least 1; in job mode as declared, 0 if unknown
+  /// number of the region where its data is, if that is known
+  std::optional<std::uint32_t> data_region;
+  /// with a workload at least 1; in job mode as declared, 0 if unknown
+  std::uint64_t iterations = 0;
   std::uint64_t samples_per_iteration = 0;   ///< 0 if unknown; decides nothing
   std::shared_ptr<const Workload> workload;  ///< null in job mode
-  std::vector<std::shared_ptr<const Workload>> smaller_workloads;  ///< what it may restart with instead, the most ranks first
-  bool is_in_flow_mode = false;                                    ///< of a workload, in a run in packet mode
+  /// what it may restart with instead, the most ranks first
+  std::vector<std::shared_ptr<const Workload>> smaller_workloads;
+  /// of a workload, in a run in packet mode
+  bool is_in_flow_mode = false;
   DurationModel duration;  ///< job mode; beside a workload what its owner declared, zero if nothing
-  /// Job mode: if set, the job runs for its iterations times the time of its placement, which the table knows for its number of GPUs, and
-  /// `duration` is that where the empty cluster would place it.
+  /// Job mode: if set, the job runs for its iterations times the time of its placement, which the
+  /// table knows for its number of GPUs, and `duration` is that where the empty cluster would place
+  /// it.
   std::shared_ptr<const PlacementTimes> iteration_times;
-  /// Job mode: the share of the duration that hosts compute, where it was measured: slow hosts take as much longer for that. None: of all of it.
+  /// Job mode: the share of the duration that hosts compute, where it was measured: slow hosts take
+  /// as much longer for that. None: of all of it.
   std::optional<double> compute_share;
-  Bytes data;                      ///< that its ranks fetch before they begin (scheduler/lifecycle/storage)
+  /// that its ranks fetch before they begin (scheduler/lifecycle/storage)
+  Bytes data;
   std::vector<HostId> data_hosts;  ///< where it lies; none: on the storage hosts
   Bytes checkpoint;                ///< what one writes to the storage hosts
   SourcePlace place;               ///< where the job was described
@@ -55,12 +66,15 @@ struct JobSpec {
 /// The jobs of a trace, in job mode. `file` is the path that messages name.
 std::vector<JobSpec> jobs_of_trace(const JobTrace& trace, const std::string& file);
 
-/// Sorts jobs by submission; jobs of one instant keep their order. JobIds are indices into the sorted list.
+/// Sorts jobs by submission; jobs of one instant keep their order. JobIds are indices into the
+/// sorted list.
 void sort_by_submission(std::vector<JobSpec>& jobs);
 
-/// Finds every job that could not run on the cluster even if it were empty, and every job that contradicts itself:
-///   [no-gpus], [job-too-large], [unplaceable-job], [rank-count-mismatch], [no-iterations], [too-many-iterations], [negative-submit],
-///   and, for all jobs together, [too-much-work] if their GPU time cannot fit the simulated clock.
+/// Finds every job that could not run on the cluster even if it were empty, and every job that
+/// contradicts itself:
+///   [no-gpus], [job-too-large], [unplaceable-job], [rank-count-mismatch], [no-iterations],
+///   [too-many-iterations], [negative-submit], and, for all jobs together, [too-much-work] if their
+///   GPU time cannot fit the simulated clock.
 void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, const Placer& placer, Diagnostics& diagnostics);
 
 /// Throws InputError [beyond-clock]: a job that starts then would end after the simulated clock.

@@ -85,7 +85,8 @@ ProgressModel::Position ProgressModel::at(Duration elapsed) const {
   Position position;
   position.overhead = std::min(elapsed, overhead_);
   const Duration after_start = elapsed - position.overhead;
-  // When checkpoint number i is complete, counted from the end of the overhead. As it is asked for no more than fits before `after_start`, it does.
+  // When checkpoint number i is complete, counted from the end of the overhead. As it is asked for
+  // no more than fits before `after_start`, it does.
   const auto is_complete = [&](std::uint64_t i) {
     const Duration work = checkpoint(i) - begin_;
     return work <= after_start && (plan_.write == Duration::zero() ||

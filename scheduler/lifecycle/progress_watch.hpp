@@ -1,11 +1,15 @@
-// Progress watch: finds that a cluster gets nowhere - jobs that are stopped before anything of their work is kept, again and again, and jobs that wait for
-// parts which fail faster than they are repaired.
+// Progress watch: finds that a cluster gets nowhere - jobs that are stopped before anything of
+// their work is kept, again and again, and jobs that wait for parts which fail faster than they are
+// repaired.
 //
-// Where it sits: JobLifecycle tells it of every stop and failure, and looks around when it is due; whether the run is to end is the lifecycle's to say.
+// Where it sits: JobLifecycle tells it of every stop and failure, and looks around when it is due;
+// whether the run is to end is the lifecycle's to say.
 //
-// Model: a setback is a stop of a job of which nothing new was kept, or a failure of a part. A job is hopeless after `setbacks_max` stops in a row of which
-// nothing was kept. After as many setbacks without anything kept - as many as there are hosts, if these are more - it is due, as soon as all has come that
-// was expected by then - repairs, spares that boot, ends of drains, calls of the policy: jobs may have waited for that.
+// Model: a setback is a stop of a job of which nothing new was kept, or a failure of a part. A job
+// is hopeless after `setbacks_max` stops in a row of which nothing was kept. After as many setbacks
+// without anything kept - as many as there are hosts, if these are more - it is due, as soon as all
+// has come that was expected by then - repairs, spares that boot, ends of drains, calls of the
+// policy: jobs may have waited for that.
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 

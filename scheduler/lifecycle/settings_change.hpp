@@ -1,9 +1,11 @@
 // Settings change: what of the scheduler's settings becomes another from some time of a run on.
 //
-// Where it sits: tools make one for each `set` among the scripted events; JobLifecycle takes it over when its time has come.
+// Where it sits: tools make one for each `set` among the scripted events; JobLifecycle takes it
+// over when its time has come.
 //
 // Model
-//   policy                it begins anew with all jobs that wait; what the old one had noted of jobs is gone, what jobs have done is not
+//   policy                it begins anew with all jobs that wait; what the old one had noted of
+//                         jobs is gone, what jobs have done is not
 //   placer                for jobs that start from then on
 //   round                 the next pass is at the next multiple of the new one
 //   start_overhead, checkpoints   of jobs when they start for the next time

@@ -2,8 +2,8 @@
 //
 // Where it sits: the default Placer.
 //
-// Model: as GangPlacer, the first host with room; with `scatter` any free GPUs, host by host, whatever the job's size, those with the smallest numbers
-// first.
+// Model: as GangPlacer, the first host with room; with `scatter` any free GPUs, host by host,
+// whatever the job's size, those with the smallest numbers first.
 // Thread safety: immutable.
 #pragma once
 

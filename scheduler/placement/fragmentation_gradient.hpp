@@ -1,9 +1,12 @@
-// Fragmentation gradient: the host on which a job adds least to what the jobs of this run could not use (Weng et al., "Beware of Fragmentation:
-// Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent", ATC 2023, section 4).
+// Fragmentation gradient: the host on which a job adds least to what the jobs of this run could not
+// use (Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation
+// Gradient Descent", ATC 2023, section 4).
 //
-// Model: of a host with f of g GPUs free, the fragmentation is the expected number of free GPUs that a job cannot use which is drawn from the jobs of
-// the run:  F(f, g) = f * P(min(size, g) > f)  - a job larger than a host needs whole ones. A job goes where F(f - n, g) - F(f, g) is least, of several
-// hosts the first; otherwise as GangPlacer.
+// Model: of a host with f of g GPUs free, the fragmentation is the expected number of free GPUs
+// that a job cannot use which is drawn from the jobs of the run:
+//   F(f, g) = f * P(min(size, g) > f)
+// A job larger than a host needs whole ones. A job goes where F(f - n, g) - F(f, g) is least, of
+// several hosts the first; otherwise as GangPlacer.
 // Thread safety: immutable.
 #pragma once
 

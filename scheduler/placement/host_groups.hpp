@@ -2,12 +2,14 @@
 //
 // Where it sits: placers that look at the fabric ask it.
 //
-// Model: two hosts are of one group of tier t if a way over switches of the tiers 1..t joins them (tiers as topology_summary counts them). So the
-// groups of tier 1 are the hosts below one leaf, or below one set of rail switches; those of tier 2 the pods, and so on. Groups of a tier are numbered by
-// their first host. Tiers that join nobody are left out, and so are those after the one that joins all hosts. Groups of a tier lie within groups of the
-// next one. Of a group the rate is known of all cables that lead out of its switches and hosts, one way.
-// Without a topology the groups of tier 1 are equally many consecutive hosts, and nothing is known of rates: a group's is that of its GPUs, one each, as in
-// a fabric without oversubscription.
+// Model: two hosts are of one group of tier t if a way over switches of the tiers 1..t joins them
+// (tiers as topology_summary counts them). So the groups of tier 1 are the hosts below one leaf, or
+// below one set of rail switches; those of tier 2 the pods, and so on. Groups of a tier are
+// numbered by their first host. Tiers that join nobody are left out, and so are those after the one
+// that joins all hosts. Groups of a tier lie within groups of the next one. Of a group the rate is
+// known of all cables that lead out of its switches and hosts, one way. Without a topology the
+// groups of tier 1 are equally many consecutive hosts, and nothing is known of rates: a group's is
+// that of its GPUs, one each, as in a fabric without oversubscription.
 // Thread safety: immutable.
 #pragma once
 
@@ -33,7 +35,8 @@ class HostGroups {
   const std::vector<HostId>& hosts(std::uint32_t tier, std::uint32_t group) const { return tiers_[tier].hosts[group]; }
   /// Of what leads out of a group, in any unit. > 0 but for the last tier.
   double rate_out(std::uint32_t tier, std::uint32_t group) const { return tiers_[tier].rate_out[group]; }
-  /// Tiers that a job crosses: 0 on one host, 1 within a group of tier 1 (index 0), and so on. Requires: it has GPUs.
+  /// Tiers that a job crosses: 0 on one host, 1 within a group of tier 1 (index 0), and so on.
+  /// Requires: it has GPUs.
   std::uint32_t tiers_spanned(const ClusterState& cluster, const Placement& placement) const;
 
  private:

@@ -1,4 +1,5 @@
-// Packed: best fit - the host that is left with the fewest free GPUs, so that wholly free hosts stay so for large jobs.
+// Packed: best fit - the host that is left with the fewest free GPUs, so that wholly free hosts
+// stay so for large jobs.
 //
 // Model: as GangPlacer.
 // Thread safety: immutable.

@@ -1,9 +1,11 @@
 // Placer: which free GPUs a job gets.
 //
-// Where it sits: JobLifecycle asks it whenever the policy wants to start a job. Placers are chosen by name from placers().
+// Where it sits: JobLifecycle asks it whenever the policy wants to start a job. Placers are chosen
+// by name from placers().
 //
 // Contract
-//   1. All or nothing (gang): a placement has exactly as many distinct free GPUs as asked for, or there is none.
+//   1. All or nothing (gang): a placement has exactly as many distinct free GPUs as asked for, or
+//      there is none.
 //   2. A function of the cluster state and the number of GPUs; it changes neither.
 //   3. The order of the GPUs is the order of the job's ranks.
 // Thread safety: immutable; called from the scheduler's logical process.
@@ -29,8 +31,10 @@ class Placer {
 
 /// What a placer may know of the run when it is made.
 struct PlacerContext {
-  std::vector<std::uint32_t> job_sizes = {};           ///< GPUs that each job wants, > 0; empty where that is not known
-  std::shared_ptr<const Topology> topology = nullptr;  ///< null where the cluster is given as hosts and GPUs only
+  /// GPUs that each job wants, > 0; empty where that is not known
+  std::vector<std::uint32_t> job_sizes = {};
+  /// null where the cluster is given as hosts and GPUs only
+  std::shared_ptr<const Topology> topology = nullptr;
 };
 
 using PlacerFactory = std::unique_ptr<Placer> (*)(const ParamSet& params, const PlacerContext& context);

@@ -1,7 +1,8 @@
 // Priority with preemption.
 //
-// Model: jobs are ranked by their priority, the higher number first, and among equals by submission. A waiting job may take GPUs from running ones
-// of lower priority, unless `preempt` is off, and never from its equals.
+// Model: jobs are ranked by their priority, the higher number first, and among equals by
+// submission. A waiting job may take GPUs from running ones of lower priority, unless `preempt` is
+// off, and never from its equals.
 // Thread safety: called from the scheduler's logical process.
 #pragma once
 

@@ -1,9 +1,11 @@
 // Reservation: when a job that finds no GPUs now will find some, by what running jobs declared.
 //
-// Where it sits: policies keep one for the job at the head of the queue and let others pass only as far as that does not delay it.
+// Where it sits: policies keep one for the job at the head of the queue and let others pass only as
+// far as that does not delay it.
 //
-// Model: running jobs end when they declared, in that order; the reservation is for the first such instant at which there is a place for the job, and on
-// these GPUs. Without enough declarations there is none.
+// Model: running jobs end when they declared, in that order; the reservation is for the first such
+// instant at which there is a place for the job, and on these GPUs. Without enough declarations
+// there is none.
 // Thread safety: functions of the pass.
 #pragma once
 

@@ -1,7 +1,8 @@
 // Shortest remaining time first, with preemption.
 //
-// Model: jobs are ranked by what is left of their declared run time, the overhead of a start included, or by that times their GPUs. A waiting job
-// may take GPUs from running ones that have more left.
+// Model: jobs are ranked by what is left of their declared run time, the overhead of a start
+// included, or by that times their GPUs. A waiting job may take GPUs from running ones that have
+// more left.
 // Thread safety: called from the scheduler's logical process.
 #pragma once
 

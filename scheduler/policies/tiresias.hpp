@@ -1,11 +1,15 @@
-// Least attained service, as in Tiresias (Gu et al., NSDI 2019, section 3: discretized two-dimensional LAS), with preemption.
+// Least attained service, as in Tiresias (Gu et al., NSDI 2019, section 3: discretized
+// two-dimensional LAS), with preemption.
 //
-// Model: a job's service is the time that it has held GPUs times their number. `queues` hold jobs by their service: the first those below the
-// first threshold, and so on, each threshold `growth` times the one before; a job that passes a threshold falls to the end of the next queue. Jobs of
-// earlier queues go first. Inside a queue come those that run, in order of when they began to run in it, so that jobs of one queue do not stop each
-// other; then those that were stopped, the last first; then those that have joined it since, in order. A pass is due when a running job comes to a
-// threshold. Jobs that have waited for long are not promoted. This is how the simulator of Tiresias's authors orders jobs, and how the cluster of
-// Muri's measurements did (tests/validation/muri_test.cpp).
+// Model: a job's service is the time that it has held GPUs times their number. `queues` hold jobs
+// by their service: the first those below the first threshold, and so on, each threshold `growth`
+// times the one before; a job that passes a threshold falls to the end of the next queue. Jobs of
+// earlier queues go first. Inside a queue come those that run, in order of when they began to run
+// in it, so that jobs of one queue do not stop each other; then those that were stopped, the last
+// first; then those that have joined it since, in order. A pass is due when a running job comes to
+// a threshold. Jobs that have waited for long are not promoted. This is how the simulator of
+// Tiresias's authors orders jobs, and how the cluster of Muri's measurements did
+// (tests/validation/muri_test.cpp).
 // Thread safety: called from the scheduler's logical process.
 #pragma once
 
@@ -29,7 +33,8 @@ class Tiresias final : public SchedulingPolicy {
 
  private:
   std::size_t queue_of(const JobView& job) const;
-  /// How long a job of so many GPUs holds them until it leaves the queue; max() if the clock ends before.
+  /// How long a job of so many GPUs holds them until it leaves the queue; max() if the clock ends
+  /// before.
   Duration queue_limit(std::size_t queue, std::uint32_t gpus) const;
 
   enum class Group : std::uint8_t { runs, was_stopped, has_joined };

@@ -1,4 +1,5 @@
-// The positive control: the right use beside each misuse. It must compile, or the misuses prove nothing.
+// The positive control: the right use beside each misuse. It must compile, or the misuses prove
+// nothing.
 #include "tests/compile_fail/variables.hpp"
 
 void right() {

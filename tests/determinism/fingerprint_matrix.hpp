@@ -1,15 +1,17 @@
-// Fingerprint matrix: runs one scenario under every combination of threads, partition and re-dealing (with changes between one
-// thread and all) and expects one fingerprint, the one that tests/determinism/fingerprints.txt holds for it.
+// Fingerprint matrix: runs one scenario under every combination of threads, partition and
+// re-dealing (with changes between one thread and all) and expects one fingerprint, the one that
+// tests/determinism/fingerprints.txt holds for it.
 //
 //   TEST(Determinism, Phold) {
-//     expect_one_fingerprint("phold", partitions_of(64, Duration::ns(50)), [](const EngineOptions& options) {
+//     expect_one_fingerprint("phold", partitions_of(64, Duration::ns(50)), [](const EngineOptions&
+//     options) {
 //       Engine engine = make_my_scenario().build(options);
 //       return engine.run({.until = Time::at_ticks(...), .interrupt = nullptr, .progress = {}});
 //     });
 //   }
 //
-// A change that moves simulated behaviour must edit the table; the failure prints the new line. A scenario test of another folder
-// may include this header as it is.
+// A change that moves simulated behaviour must edit the table; the failure prints the new line. A
+// scenario test of another folder may include this header as it is.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +33,8 @@ struct NamedPartition {
   PartitionChoice choice;
 };
 
-/// All entities in one LP, one LP per entity, a zeta in between, and the automatic choice. Requires: no connection of zero delay.
+/// All entities in one LP, one LP per entity, a zeta in between, and the automatic choice.
+/// Requires: no connection of zero delay.
 inline std::vector<NamedPartition> partitions_of(std::size_t entity_count, Duration zeta) {
   PartitionExplicit one;
   PartitionExplicit each;

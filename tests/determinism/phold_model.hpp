@@ -1,8 +1,10 @@
-// PHOLD (Fujimoto 1990): the customary load of event kernels, used by the determinism tests and by bench/phold.
+// PHOLD (Fujimoto 1990): the customary load of event kernels, used by the determinism tests and by
+// bench/phold.
 //
-// Every entity starts with some jobs. Handling a job draws where it goes next and how long that takes: with probability
-// `remote_share` to any other entity, otherwise back to the same one, after the minimum delay plus an exponential delay. The
-// number of jobs never changes. Draws come from the entity's own stream, so that the run is a function of the seed alone.
+// Every entity starts with some jobs. Handling a job draws where it goes next and how long that
+// takes: with probability `remote_share` to any other entity, otherwise back to the same one, after
+// the minimum delay plus an exponential delay. The number of jobs never changes. Draws come from
+// the entity's own stream, so that the run is a function of the seed alone.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +51,8 @@ class Node final : public Entity {
   std::uint64_t handled_ = 0;
 };
 
-/// `neighbour_delay`, if not zero, is declared between entities 2i and 2i+1, so that a zeta between it and min_delay pairs them
-/// up. Requires: neighbour_delay <= min_delay.
+/// `neighbour_delay`, if not zero, is declared between entities 2i and 2i+1, so that a zeta between
+/// it and min_delay pairs them up. Requires: neighbour_delay <= min_delay.
 inline EngineBuilder make(const Config& config, Duration neighbour_delay = Duration::zero()) {
   EngineBuilder builder;
   for (std::uint32_t i = 0; i < config.entities; ++i) {

@@ -11,7 +11,8 @@ RunReport run_until(Engine& engine, Time until) { return engine.run({.until = un
 
 TEST(Phold, SameFingerprintForThreadsPartitionsAndRedealing) {
   phold::Config config;
-  // Zeta between the 40 ns of neighbours and the 100 ns of all pairs up neighbours: 32 LPs of 64 entities.
+  // Zeta between the 40 ns of neighbours and the 100 ns of all pairs up neighbours: 32 LPs of 64
+  // entities.
   expect_one_fingerprint("phold", partitions_of(config.entities, Duration::ns(60)), [&](const EngineOptions& options) {
     Engine engine = phold::make(config, Duration::ns(40)).build(options);
     return run_until(engine, Time::zero() + Duration::us(60));
@@ -36,12 +37,14 @@ TEST(Phold, SeedChangesTheFingerprint) {
   EXPECT_NE(run_until(first, until).fingerprint.value(), run_until(second, until).fingerprint.value());
 }
 
-// A job is in exactly one place: a hop takes 1,000 ns on average, so 64 x 4 jobs make about 256 hops per microsecond.
+// A job is in exactly one place: a hop takes 1,000 ns on average, so 64 x 4 jobs make about 256
+// hops per microsecond.
 TEST(Phold, HandlesTheExpectedNumberOfEvents) {
   Engine engine = phold::make({}).build({});
   const RunReport report = run_until(engine, Time::zero() + Duration::us(200));
   const double expected = 256.0 * 200;
-  // The count of renewals of 256 independent jobs has a standard deviation of 0.9 sqrt(expected) or 0.4 %.
+  // The count of renewals of 256 independent jobs has a standard deviation of 0.9 sqrt(expected) or
+  // 0.4 %.
   EXPECT_NEAR(static_cast<double>(report.events), expected, 0.02 * expected);
   std::uint64_t handled = 0;
   for (std::uint32_t i = 0; i < 64; ++i) handled += engine.entity_as<phold::Node>(EntityId(i)).handled();

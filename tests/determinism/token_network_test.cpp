@@ -1,5 +1,6 @@
-// Tokens on a network with per-link delays: on a ring, where a closed form knows where each token ends, and on a random graph of
-// rotor routers, where the order of simultaneous arrivals decides everything and a naive sequential oracle knows it.
+// Tokens on a network with per-link delays: on a ring, where a closed form knows where each token
+// ends, and on a random graph of rotor routers, where the order of simultaneous arrivals decides
+// everything and a naive sequential oracle knows it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,7 +89,8 @@ Graph ring_graph(std::uint32_t nodes) {
   return graph;
 }
 
-/// Out-degree 3, delays a multiple of 100 ns up to 500 ns, so that many tokens arrive at one instant.
+/// Out-degree 3, delays a multiple of 100 ns up to 500 ns, so that many tokens arrive at one
+/// instant.
 Graph random_graph(std::uint32_t nodes, std::uint64_t seed) {
   RandomStream random(seed, 0, 0);
   Graph graph(nodes);
@@ -103,7 +105,8 @@ Graph random_graph(std::uint32_t nodes, std::uint64_t seed) {
   return graph;
 }
 
-/// The same, without a kernel: a sorted map from (time, class, source, source's count) to what arrives.
+/// The same, without a kernel: a sorted map from (time, class, source, source's count) to what
+/// arrives.
 std::vector<Arrival> oracle(const Graph& graph, std::uint32_t tokens, std::uint32_t hops) {
   using Key = std::tuple<std::int64_t, int, std::uint32_t, std::uint64_t>;
   std::map<Key, std::pair<std::uint32_t, Token>> pending;
@@ -139,7 +142,8 @@ TEST(TokenRing, TokensEndWhereTheClosedFormSays) {
     const RunReport report = engine.run({});
     const std::vector<Arrival> arrivals = arrivals_of(engine, kTokens);
     for (std::uint32_t token = 0; token < kTokens; ++token) {
-      // H hops from s end at s+H. Delays repeat every 3 links: 33 full rounds of 450 ns and one more link, of the start's kind.
+      // H hops from s end at s+H. Delays repeat every 3 links: 33 full rounds of 450 ns and one
+      // more link, of the start's kind.
       const std::uint32_t start = token % kNodes;
       const std::int64_t expected_ns = 33 * 450 + 50 + 100 * (start % 3);
       EXPECT_EQ(arrivals[token].node, (start + kHops) % kNodes);

@@ -1,7 +1,8 @@
 // The fuzzer: reader_fuzz --reader=NAME [libFuzzer's options] CORPUS...
 //
-// Built by the preset `fuzz` (clang++, libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer); `tools/test --long` gives every reader
-// half a minute. A finding is left in crash-*; once mended, it goes to corpus/NAME so that the usual suite replays it.
+// Built by the preset `fuzz` (clang++, libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer);
+// `tools/test --long` gives every reader half a minute. A finding is left in crash-*; once mended,
+// it goes to corpus/NAME so that the usual suite replays it.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -36,7 +36,8 @@ void read_and_check(const std::string& path, std::string_view format) {
   diagnostics.throw_if_errors();
 }
 
-/// A file is read twice, as it was measured and as a replay on four ranks: each has checks of its own.
+/// A file is read twice, as it was measured and as a replay on four ranks: each has checks of its
+/// own.
 void read_kineto(const std::string& path) {
   KinetoOptions options;
   options.as_recorded = true;

@@ -1,7 +1,10 @@
-// The readers that take files from outside, by name: what the fuzzer feeds and what the corpus is replayed through.
+// The readers that take files from outside, by name: what the fuzzer feeds and what the corpus is
+// replayed through.
 //
-// A reader may refuse any input with InputError; every other exception, crash, sanitizer report or endless loop is a finding.
-// Adding a reader: one line in readers.cpp and a folder corpus/NAME with a few small inputs, right ones and wrong ones.
+// A reader may refuse any input with InputError; every other exception, crash, sanitizer report or
+// endless loop is a finding.
+// Adding a reader: one line in readers.cpp and a folder corpus/NAME with a few small inputs, right
+// ones and wrong ones.
 #pragma once
 
 #include <span>

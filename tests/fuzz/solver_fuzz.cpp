@@ -1,6 +1,7 @@
 // The fuzzer of the max-min solver: solver_fuzz [libFuzzer's options] CORPUS...
 //
-// Built and run as reader_fuzz is. A finding is left in crash-*; once mended, it goes to solver_corpus/ so that the usual suite replays it.
+// Built and run as reader_fuzz is. A finding is left in crash-*; once mended, it goes to
+// solver_corpus/ so that the usual suite replays it.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,11 +1,13 @@
-// Bytes as a small fabric and what happens to it, through the max-min solver and a slow oracle: what the fuzzer of the solver feeds, and what
-// its corpus is replayed through.
+// Bytes as a small fabric and what happens to it, through the max-min solver and a slow oracle:
+// what the fuzzer of the solver feeds, and what its corpus is replayed through.
 //
-// The bytes choose everything that tests/network/max_min/random_fabric.hpp leaves to choice: capacities, weights, caps, loads, priorities, how the
-// solver goes about it, and batches of arrivals, departures and capacity changes; when they run out, all is over. After every batch
-// rates must be those of progressive filling to 1e-9, the audit must pass, and update() must have named what changed.
-// Rates below a tenth of the largest capacity are judged relative to that: whoever chooses capacities at will can choose two that differ in
-// their last bit, and a rate that is their difference has no more exact digits than the difference of two doubles.
+// The bytes choose everything that tests/network/max_min/random_fabric.hpp leaves to choice:
+// capacities, weights, caps, loads, priorities, how the solver goes about it, and batches of
+// arrivals, departures and capacity changes; when they run out, all is over. After every batch
+// rates must be those of progressive filling to 1e-9, the audit must pass, and update() must have
+// named what changed. Rates below a tenth of the largest capacity are judged relative to that:
+// whoever chooses capacities at will can choose two that differ in their last bit, and a rate that
+// is their difference has no more exact digits than the difference of two doubles.
 #pragma once
 
 #include <cstddef>

@@ -103,7 +103,8 @@ void redirect(const char* file, int descriptor, int flags) {
   close(opened);
 }
 
-/// Runs `program arguments` through the shell in `folder`; output goes to the files `out` and `err`.
+/// Runs `program arguments` through the shell in `folder`; output goes to the files `out` and
+/// `err`.
 int run_program(const fs::path& program, const std::string& arguments, const fs::path& folder, const fs::path& out,
                 const fs::path& err) {
   const std::string script = "exec \"$0\" " + arguments;
@@ -200,7 +201,8 @@ bool line_fits(std::string_view pattern, std::string_view line) {
   if (!line.starts_with(pattern.substr(0, gap))) return false;
   line.remove_prefix(gap);
   pattern.remove_prefix(gap + kAnyText.size());
-  // Each further piece may start at its first place: what follows a gap can only lose room by starting later.
+  // Each further piece may start at its first place: what follows a gap can only lose room by
+  // starting later.
   while ((gap = pattern.find(kAnyText)) != std::string_view::npos) {
     const std::size_t place = line.find(pattern.substr(0, gap));
     if (place == std::string_view::npos) return false;

@@ -1,4 +1,5 @@
-// The canary of the golden harness: with the shell as the program, what is right passes and every kind of wrong is found.
+// The canary of the golden harness: with the shell as the program, what is right passes and every
+// kind of wrong is found.
 #include "tests/golden/golden_case.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Every folder below tests/golden/cases, run against the `weft` program of this build.
 //
-// WEFT_GOLDEN_UPDATE=1 in the environment writes what the program does as the new expectations instead of comparing; look at the
-// difference in git before committing it.
+// WEFT_GOLDEN_UPDATE=1 in the environment writes what the program does as the new expectations
+// instead of comparing; look at the difference in git before committing it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

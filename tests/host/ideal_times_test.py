@@ -30,7 +30,8 @@ class IdealTimes(unittest.TestCase):
 
     def transfers(self, draw, settings, gap_ns):
         """Rows of flows.csv for some transfers, each so long after the one before it."""
-        # Ticks are 10 ps: at 400, 100 and 25 Gb/s a byte is a whole number of them, at the others it is not.
+        # Ticks are 10 ps: at 400, 100 and 25 Gb/s a byte is a whole number of them, at the others
+        # it is not.
         nic, fabric = draw.choice(
             [("400Gbps", "400Gbps"), ("100Gbps", "400Gbps"), ("25Gbps", "100Gbps"), ("37Gbps", "37Gbps"), ("97Gbps", "41Gbps"), ("3Gbps", "7Gbps")]
         )
@@ -62,7 +63,8 @@ class IdealTimes(unittest.TestCase):
                 self.assertGreaterEqual(fct_ns, ideal_ns, f"seed {seed}: {which}")
 
     def test_nothing_is_faster_over_ways_that_differ(self):
-        # Two leafs with a host each, and three spines of different speeds and distances between them.
+        # Two leafs with a host each, and three spines of different speeds and distances between
+        # them.
         lines = ["7 5 8", "2 3 4 5 6", "0 2 400Gbps 0.001ms 0", "1 3 400Gbps 0.001ms 0"]
         for spine, (rate, delay) in enumerate([("400Gbps", "0.02ms"), ("100Gbps", "0.001ms"), ("10Gbps", "0.0005ms")], 4):
             lines += [f"2 {spine} {rate} {delay} 0", f"3 {spine} {rate} {delay} 0"]
@@ -82,7 +84,8 @@ class IdealTimes(unittest.TestCase):
             settings = {"flow.routing": "ecmp", "flow.queue_pairs": "1", "packet.congestion_control": "none"}
             for fct_ns, ideal_ns, which in self.transfers(draw, settings, lambda: APART_NS):
                 self.assertGreaterEqual(fct_ns, ideal_ns, f"seed {seed}: {which}")
-                # Each link rounds up; the ideal rounds down, and at one link the first packet, the last and those between them apart.
+                # Each link rounds up; the ideal rounds down, and at one link the first packet, the
+                # last and those between them apart.
                 self.assertLess(fct_ns, ideal_ns + TICK_NS * (2 * LINKS_MAX + 2.5), f"seed {seed}: {which}")
 
 

@@ -25,7 +25,8 @@ TEST(WireFormat, RoceV2CountsItsMtuAsPayload) {
   EXPECT_EQ(wire.wire_bytes(Bytes::of(1441)), Bytes::of(1441 + 16 + 2 * 82));
 }
 
-// Paper, section 7.3: 50 to 60 B per packet, about 1,460 B of payload in a 1,500 B packet, 4 % for full packets, more than 18 % at 256 B.
+// Paper, section 7.3: 50 to 60 B per packet, about 1,460 B of payload in a 1,500 B packet, 4 % for
+// full packets, more than 18 % at 256 B.
 TEST(WireFormat, ThePapersOverheadIsTheListWithoutPreambleGapAndFrameCheck) {
   std::int64_t bytes = 0;
   for (const WireHeader& header : protocol_stack("rocev2_ipv4").headers) {
@@ -86,7 +87,8 @@ TEST(FlowSettings, DefaultsLeaveHostsAndFabricApart) {
   EXPECT_GT(settings.fabric_to_host_min(), Duration::zero());
 }
 
-// The packets of a train add up to the message's wire bytes, and an empty message is one packet of headers, or of a byte where there are none.
+// The packets of a train add up to the message's wire bytes, and an empty message is one packet of
+// headers, or of a byte where there are none.
 TEST(WireFormat, ATrainIsTheMessageInPackets) {
   for (const ProtocolStack& stack : protocol_stacks()) {
     const WireFormat wire(stack, Bytes::of(1500));

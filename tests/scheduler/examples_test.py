@@ -25,8 +25,8 @@ class Examples(unittest.TestCase):
     def test_figure_02_shorter_jobs_make_a_longer_total_where_jobs_pass_each_other(self):
         out = self.printed("figure_02", "--jobs=1000", "--traces=1", "fcfs", "fcfs_fill")
         strict, filling = (re.findall(r"(\d+) of (\d+) times it becomes longer", part) for part in out.split("\nfcfs_fill:"))
-        # Where nobody passes anybody and all jobs take whole hosts, a job starts when enough of those before it have ended: that is never later
-        # if they are shorter.
+        # Where nobody passes anybody and all jobs take whole hosts, a job starts when enough of
+        # those before it have ended: that is never later if they are shorter.
         self.assertEqual([longer for longer, _ in strict], ["0", "0"])
         self.assertEqual(len(filling), 2)
         for longer, of in filling:
@@ -45,7 +45,8 @@ class Examples(unittest.TestCase):
         for row in tables[0]:
             _, once, twice, stranding, _, _, _, _, waiting = map(float, row.split())
             self.assertAlmostEqual(twice / once, stranding, delta=0.01)
-            # The queue is as long and the cluster starts twice as many: about half, and a little less as it strands a smaller share.
+            # The queue is as long and the cluster starts twice as many: about half, and a little
+            # less as it strands a smaller share.
             self.assertAlmostEqual(waiting, 0.5, delta=0.1)
             # What is stranded is too little for the next job, however large the cluster.
             self.assertAlmostEqual(stranding, 1, delta=0.3)
@@ -61,10 +62,12 @@ class Examples(unittest.TestCase):
         self.assertEqual(sizes, sorted(sizes))
         self.assertEqual(speeds, sorted(speeds, reverse=True))
         self.assertEqual(exposed, sorted(exposed))
-        # Of a job of n hosts a share of 1 - 1/n leaves the host, so that each doubling matters less.
+        # Of a job of n hosts a share of 1 - 1/n leaves the host, so that each doubling matters
+        # less.
         lost = [before - after for before, after in zip(speeds, speeds[1:])]
         self.assertEqual(lost, sorted(lost, reverse=True))
-        # A leaf has eight cables for the one of its host, and a pod as many to the spines as for four times its hosts.
+        # A leaf has eight cables for the one of its host, and a pod as many to the spines as for
+        # four times its hosts.
         self.assertLess(max(due_to_others), 0.1)
 
     def test_figure_15_bandwidth_pays_less_and_less(self):
@@ -75,7 +78,8 @@ class Examples(unittest.TestCase):
         exposed = [float(share) for _, _, share in rows]
         self.assertEqual(speeds, sorted(speeds))
         self.assertEqual(exposed, sorted(exposed, reverse=True))
-        # Each time bandwidth doubles, a sample takes less time, but never less than half, and what is won gets less.
+        # Each time bandwidth doubles, a sample takes less time, but never less than half, and what
+        # is won gets less.
         times = [1 / speed for speed in speeds[:4]]
         won = [before - after for before, after in zip(times, times[1:])]
         self.assertEqual(won, sorted(won, reverse=True))

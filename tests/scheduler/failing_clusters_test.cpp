@@ -29,8 +29,9 @@ LoggedFailure host_fails(std::int64_t at, std::uint32_t host, std::int64_t repai
   return {at_s(at), {PartKind::host, host}, Duration::s(repair)};
 }
 
-// One host. Iterations of 10 s, a checkpoint of 1 s after each second one, 5 s to start: checkpoints are complete at 26 and 47. The host fails at
-// 60, which is known at 70: of the 13 s of work since 47 nothing counts, and 10 s more are lost. It works again at 100; what is left are 6
+// One host. Iterations of 10 s, a checkpoint of 1 s after each second one, 5 s to start:
+// checkpoints are complete at 26 and 47. The host fails at 60, which is known at 70: of the 13 s of
+// work since 47 nothing counts, and 10 s more are lost. It works again at 100; what is left are 6
 // iterations and 2 checkpoints.
 TEST(FailingClusters, JobsFallBackToTheirLastCheckpoint) {
   JobLifecycleSettings settings = fcfs_first_fit();
@@ -59,7 +60,8 @@ TEST(FailingClusters, JobsFallBackToTheirLastCheckpoint) {
   EXPECT_DOUBLE_EQ(run.counters.effective_time_ratio, 100.0 / 167);
 }
 
-// At the very instant at which A has done all of its work, its host fails, or is drained: too late for A.
+// At the very instant at which A has done all of its work, its host fails, or is drained: too late
+// for A.
 TEST(FailingClusters, TheEndComesFirst) {
   for (const bool fails : {true, false}) {
     JobLifecycleSettings settings = fcfs_first_fit();
@@ -89,7 +91,8 @@ TEST(FailingClusters, SparesStandIn) {
   }
 }
 
-// Host 2 is a spare, and stands in for host 0 at 20. At 100 host 1 fails as well, for long; host 0, repaired at 200 and a spare since 20, stands in then.
+// Host 2 is a spare, and stands in for host 0 at 20. At 100 host 1 fails as well, for long; host 0,
+// repaired at 200 and a spare since 20, stands in then.
 TEST(FailingClusters, WhoWasRepairedStandsInForWhoWaits) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.failures.hot_spares = 1;
@@ -99,7 +102,8 @@ TEST(FailingClusters, WhoWasRepairedStandsInForWhoWaits) {
   EXPECT_EQ(run.records[0].end, at_s(200 + 200));
 }
 
-// The GPU that fails is not that of job A, which goes on under scope gpu and stops under scope host.
+// The GPU that fails is not that of job A, which goes on under scope gpu and stops under scope
+// host.
 TEST(FailingClusters, AGpuTakesItsHostAlongOrNot) {
   for (const FailureScope scope : {FailureScope::gpu, FailureScope::host}) {
     JobLifecycleSettings settings = fcfs_first_fit();
@@ -110,7 +114,8 @@ TEST(FailingClusters, AGpuTakesItsHostAlongOrNot) {
   }
 }
 
-// A needs all four GPUs, and one fails at 20, of which nobody knows until 120. B comes at 30 and takes the others from it. What A did until 20 counts.
+// A needs all four GPUs, and one fails at 20, of which nobody knows until 120. B comes at 30 and
+// takes the others from it. What A did until 20 counts.
 TEST(FailingClusters, PreemptionBeforeDetection) {
   JobLifecycleSettings settings = settings_with(policy_called("priority"));
   settings.failures.scope = FailureScope::gpu;
@@ -126,8 +131,9 @@ TEST(FailingClusters, PreemptionBeforeDetection) {
   EXPECT_EQ(run.records[0].end, at_s(120 + 30));
 }
 
-// Iterations of 10 s after 2 s to start. At 47 four have ended, and 5 s of the next are cut off; the checkpoint takes until 50. On the other host: 2 s to
-// start, 60 s, and 3 s for the checkpoint after five iterations. The work on host 0 lasts from 50 to 100.
+// Iterations of 10 s after 2 s to start. At 47 four have ended, and 5 s of the next are cut off;
+// the checkpoint takes until 50. On the other host: 2 s to start, 60 s, and 3 s for the checkpoint
+// after five iterations. The work on host 0 lasts from 50 to 100.
 TEST(Maintenance, JobsMove) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.start_overhead = Duration::s(2);
@@ -186,8 +192,8 @@ TEST(FailingClusters, NobodyWaitsForEverWithoutBeingNamed) {
             "the run ends with jobs that never got GPUs again: job \"A\" waits for 4 GPUs; 4 of 4 GPUs are out of service");
 }
 
-// Host 0 fails after 5 s, is repaired in 1, and so on, `count` times; iterations take 10 s. More may fail one day, so that the end of the log is not the end of
-// failures.
+// Host 0 fails after 5 s, is repaired in 1, and so on, `count` times; iterations take 10 s. More
+// may fail one day, so that the end of the log is not the end of failures.
 JobLifecycleSettings fails_again_and_again(int count) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.setbacks_max = 20;
@@ -202,7 +208,8 @@ JobSpec in_iterations(JobSpec spec, std::uint64_t iterations) {
   return spec;
 }
 
-// Each cycle is a failure and a stop. After 10 cycles, and the repair at 60 s, the job was stopped too seldom to be given up. After 10 more, at 120 s, it was not.
+// Each cycle is a failure and a stop. After 10 cycles, and the repair at 60 s, the job was stopped
+// too seldom to be given up. After 10 more, at 120 s, it was not.
 TEST(Standstill, IsFoundWhereNothingIsKept) {
   const FinishedRun run = run_jobs_as_far_as_they_get({in_iterations(job("A", 0, 4, Duration::s(100)), 10)}, ClusterState(1, 4),
                                                       fails_again_and_again(1'000));
@@ -235,7 +242,8 @@ TEST(Standstill, IsNoneWhereSomethingIsKept) {
   EXPECT_EQ(run.records[0].end, at_s(at + 100));
 }
 
-// B needs longer than A's host needs to fail 1,000 times, and writes no checkpoint; A gets B's host.
+// B needs longer than A's host needs to fail 1,000 times, and writes no checkpoint; A gets B's
+// host.
 TEST(Standstill, IsNoneWhileAnotherJobRuns) {
   JobLifecycleSettings settings = fails_again_and_again(1'000);
   const FinishedRun run = run_jobs({in_iterations(job("A", 0, 4, Duration::s(100)), 10), job("B", 1, 4, Duration::s(10'000))},
@@ -244,7 +252,8 @@ TEST(Standstill, IsNoneWhileAnotherJobRuns) {
   EXPECT_EQ(run.records[0].end, at_s(6'000 + 100)) << "when its host fails no more";
 }
 
-// The job needs both hosts. One is drained until 3,000 s, while the other fails 400 times and nobody can run.
+// The job needs both hosts. One is drained until 3,000 s, while the other fails 400 times and
+// nobody can run.
 TEST(Standstill, IsNoneWhileHostsComeBack) {
   JobLifecycleSettings settings = fails_again_and_again(400);
   settings.maintenance.drains = {{at_s(0), HostId(1), Duration::s(3'000)}};
@@ -274,7 +283,8 @@ TEST(Standstill, IsNoneWhereALogEnds) {
   EXPECT_EQ(run.records[0].end, at_s(6'000 + 100));
 }
 
-// All hosts fail at once, and work again 10 s later, when it is known that they failed, and 60 s later. The job comes meanwhile.
+// All hosts fail at once, and work again 10 s later, when it is known that they failed, and 60 s
+// later. The job comes meanwhile.
 TEST(Standstill, IsNoneForAJobThatHasJustCome) {
   JobLifecycleSettings settings = fails_again_and_again(0);
   settings.failures.detection = Duration::s(600);
@@ -284,7 +294,8 @@ TEST(Standstill, IsNoneForAJobThatHasJustCome) {
   EXPECT_EQ(run.records[1].end, at_s(100 + 600 + 60 + 50));
 }
 
-// The job needs two hosts. One never works again, and the other fails again and again while the spare boots.
+// The job needs two hosts. One never works again, and the other fails again and again while the
+// spare boots.
 TEST(Standstill, IsNoneWhileASpareBoots) {
   JobLifecycleSettings settings = fails_again_and_again(400);
   settings.failures.cold_spares = 1;
@@ -294,7 +305,8 @@ TEST(Standstill, IsNoneWhileASpareBoots) {
   EXPECT_EQ(run.records[0].end, at_s(3'001 + 50));
 }
 
-// The drained host's job runs for 1,000 s; the work on it takes 2,000 s from there, while the other host fails 400 times.
+// The drained host's job runs for 1,000 s; the work on it takes 2,000 s from there, while the other
+// host fails 400 times.
 TEST(Standstill, IsNoneWhileADrainHasWaited) {
   JobLifecycleSettings settings = fails_again_and_again(0);
   for (int i = 0; i < 400; ++i) settings.failures.log.push_back(host_fails(1'005 + 5 * i, 0, 1));
@@ -306,8 +318,9 @@ TEST(Standstill, IsNoneWhileADrainHasWaited) {
   EXPECT_GE(*run.records[2].end, at_s(3'000 + 50));
 }
 
-// Of two hosts that the job needs one is out at any time: it never runs. It came during the first 20 failures, of which the last, at 39 s,
-// is mended at 42 s. 20 more come by 81 s, mended at 84 s, and one meanwhile.
+// Of two hosts that the job needs one is out at any time: it never runs. It came during the first
+// 20 failures, of which the last, at 39 s, is mended at 42 s. 20 more come by 81 s, mended at 84 s,
+// and one meanwhile.
 TEST(Standstill, IsFoundWhereNobodyRuns) {
   JobLifecycleSettings settings = fails_again_and_again(0);
   for (int i = 0; i < 1'000; ++i) settings.failures.log.push_back(host_fails(1 + 2 * i, static_cast<std::uint32_t>(i % 2), 3));
@@ -316,10 +329,11 @@ TEST(Standstill, IsFoundWhereNobodyRuns) {
   EXPECT_EQ(run.standstill->why.message, "no job gets on: in the last 42 s 21 parts failed; job \"A\" waits for 8 GPUs");
 }
 
-// Expected time of W of work in segments of tau, each but the last with a checkpoint of delta, restarts of R (the first start as well) that may fail
-// too, failures exponential with mean M and repaired at once: phases follow each other, and one of length s takes M (e^(s/M) - 1) on the mean if a
-// failure leads to it again after a restart, which makes it M e^(R/M) (e^(s/M) - 1) (Daly, "A higher order estimate of the optimum checkpoint
-// interval for restart dumps", 2006, equation 20).
+// Expected time of W of work in segments of tau, each but the last with a checkpoint of delta,
+// restarts of R (the first start as well) that may fail too, failures exponential with mean M and
+// repaired at once: phases follow each other, and one of length s takes M (e^(s/M) - 1) on the mean
+// if a failure leads to it again after a restart, which makes it M e^(R/M) (e^(s/M) - 1) (Daly, "A
+// higher order estimate of the optimum checkpoint interval for restart dumps", 2006, equation 20).
 double expected_h(double work, double tau, double delta, double restart, double mtbf) {
   double sum = mtbf * std::expm1(restart / mtbf);
   for (double done = 0; done < work - 1e-9; done += tau) {
@@ -359,7 +373,8 @@ TEST(FailingClusters, CompletionIsThatOfDaly) {
   }
 }
 
-// Daly's first-order optimum, sqrt(2 delta M) - delta, is better than a third of it and three times as much.
+// Daly's first-order optimum, sqrt(2 delta M) - delta, is better than a third of it and three times
+// as much.
 TEST(FailingClusters, TheBestIntervalIsDalys) {
   const double delta = 0.05;
   const double mtbf = 10;
@@ -369,7 +384,7 @@ TEST(FailingClusters, TheBestIntervalIsDalys) {
   EXPECT_LT(at_best, 0.97 * simulated_h(50, best * 3, delta, 0.1, mtbf));
 }
 
-// --- Random traces on random failing clusters, every policy ---------------------------------------------------------------
+// --- Random traces on random failing clusters, every policy --------------------------------------
 
 class EveryPolicyWithFailures : public testing::TestWithParam<std::string> {};
 

@@ -1,4 +1,5 @@
-// Traces made from job templates, replayed on a cluster of the size they were published of: do jobs wait about as long as there?
+// Traces made from job templates, replayed on a cluster of the size they were published of: do jobs
+// wait about as long as there?
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,11 +41,13 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.) / static_cast<double>(values.size());
 }
 
-// Venus: 1,022 GPUs, here 128 hosts of 8. Its jobs waited 1,253.288 s in the mean, half of them not at all (cluster_summary.csv of the Helios data
-// set). The mean of a made trace depends on when its few longest jobs meet: seeds 1 to 5 give 486 to 5,839 s where small jobs pass large ones, as
-// they did on Venus. There each virtual cluster had its own nodes, which lengthens waiting, and users of a full cluster hold back, which
-// shortens it; neither is in the trace or in job mode. What can be held against it is the order of magnitude, and that a strict order is far off:
-// behind every large job all wait.
+// Venus: 1,022 GPUs, here 128 hosts of 8. Its jobs waited 1,253.288 s in the mean, half of them not
+// at all (cluster_summary.csv of the Helios data set). The mean of a made trace depends on when its
+// few longest jobs meet: seeds 1 to 5 give 486 to 5,839 s where small jobs pass large ones, as they
+// did on Venus. There each virtual cluster had its own nodes, which lengthens waiting, and users of
+// a full cluster hold back, which shortens it; neither is in the trace or in job mode. What can be
+// held against it is the order of magnitude, and that a strict order is far off: behind every large
+// job all wait.
 TEST(MadeTraces, JobsLikeThoseOfVenusWaitAboutAsLong) {
   const double published_s = 1253.288;
   std::vector<double> means;

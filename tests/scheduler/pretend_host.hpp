@@ -1,4 +1,5 @@
-// Hosts that only pretend: each rank's iteration takes a time given by a formula. For runs of jobs with workloads.
+// Hosts that only pretend: each rank's iteration takes a time given by a formula. For runs of jobs
+// with workloads.
 #pragma once
 
 #include <functional>
@@ -16,10 +17,12 @@ namespace weft::testing_scheduler {
 
 using IterationTime = std::function<Duration(JobId, RankId, std::uint32_t iteration)>;
 
-/// Runs every rank on its endpoints for the time that the formula says, or on fewer GPUs for as much longer; a tenth of it is exposed communication.
+/// Runs every rank on its endpoints for the time that the formula says, or on fewer GPUs for as
+/// much longer; a tenth of it is exposed communication.
 class PretendHost final : public Entity {
  public:
-  /// Data of a job, or its last checkpoint, arrives all at once, when the storage can have sent or taken all of it.
+  /// Data of a job, or its last checkpoint, arrives all at once, when the storage can have sent or
+  /// taken all of it.
   PretendHost(NodeId first, std::uint32_t endpoints, const JobTable& jobs, Duration control_delay,
               const std::vector<JobSpec>& specs, const IterationTime& time, const StorageSettings& storage = {})
       : first_(first),

@@ -18,7 +18,8 @@ using testing_scheduler::run_jobs;
 constexpr int kJobs = 120'000;
 constexpr int kBatches = 30;
 
-/// Mean time in the system or in the queue, by batches of jobs in order of submission, which are nearly independent of each other.
+/// Mean time in the system or in the queue, by batches of jobs in order of submission, which are
+/// nearly independent of each other.
 struct Estimate {
   double mean = 0;
   double standard_error = 0;
@@ -67,7 +68,8 @@ void expect_near(const Estimate& found, double expected) {
   EXPECT_LT(found.standard_error, 0.05 * expected) << "the run is long enough to tell";
 }
 
-// M/M/c: the mean wait is C / (c mu - lambda), where Erlang's C formula says who has to wait (Kleinrock, Queueing Systems I, 1975, section 3.5).
+// M/M/c: the mean wait is C / (c mu - lambda), where Erlang's C formula says who has to wait
+// (Kleinrock, Queueing Systems I, 1975, section 3.5).
 TEST(Queueing, MMcUnderFcfs) {
   constexpr int c = 8;
   const double load = 0.7;
@@ -85,7 +87,8 @@ TEST(Queueing, MMcUnderFcfs) {
   expect_near(estimate(records, [](const JobRecord& record) { return record.wait.in_s(); }), wait_s);
 }
 
-// M/G/1: the mean wait is lambda E[S^2] / (2 (1 - rho)) (Pollaczek and Khinchine). Lognormal services: E[S] = m exp(s^2/2), E[S^2] = m^2 exp(2 s^2).
+// M/G/1: the mean wait is lambda E[S^2] / (2 (1 - rho)) (Pollaczek and Khinchine). Lognormal
+// services: E[S] = m exp(s^2/2), E[S^2] = m^2 exp(2 s^2).
 TEST(Queueing, MG1UnderFcfs) {
   const double median_s = 60;
   const double sigma = 0.8;
@@ -101,7 +104,8 @@ TEST(Queueing, MG1UnderFcfs) {
 }
 
 // M/M/1 under SRPT (Schrage and Miller, Operations Research 14, 1966): a job of size x takes
-//   lambda (int_0^x t^2 f(t) dt + x^2 (1 - F(x))) / (2 (1 - rho(x))^2) + int_0^x dt / (1 - rho(t)),  rho(x) = lambda int_0^x t f(t) dt.
+//   lambda (int_0^x t^2 f(t) dt + x^2 (1 - F(x))) / (2 (1 - rho(x))^2) + int_0^x dt / (1 - rho(t)),
+//   rho(x) = lambda int_0^x t f(t) dt.
 TEST(Queueing, MM1UnderSrtf) {
   const double rate = 0.8;  // per mean service of 1 s
   double expected_s = 0;

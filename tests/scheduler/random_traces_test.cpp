@@ -1,4 +1,5 @@
-// Random traces against a naive scheduler written from the model's sentences, and properties that any schedule has.
+// Random traces against a naive scheduler written from the model's sentences, and properties that
+// any schedule has.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +32,8 @@ Case random_case(std::uint32_t seed) {
   std::uint32_t gpus = 0;
   for (std::uint32_t& host : result.hosts) gpus += host = alike ? size : 1 + random() % 8;
   result.scatter = random() % 4 == 0;
-  const std::uint32_t span_s = 1 + random() % 100;  // short spans make long queues and shared instants
+  // short spans make long queues and shared instants
+  const std::uint32_t span_s = 1 + random() % 100;
   for (std::uint32_t i = 0; i < 60; ++i) {
     const std::uint32_t wanted = random() % 3 == 0 ? 1 + random() % gpus : 1 + random() % std::min(gpus, 4U);
     result.jobs.push_back(job("job" + std::to_string(i), random() % span_s, wanted, Duration::s(random() % 12)));
@@ -168,7 +170,8 @@ TEST(RandomTraces, HaveThePropertiesOfASchedule) {
       waited_s += record.wait.in_s();
     }
     EXPECT_NEAR(run.counters.busy_gpu_s, gpu_time_s, 1e-9 * gpu_time_s);
-    EXPECT_NEAR(run.counters.queue_length_mean * run.counters.last_end.in_s(), waited_s, 1e-9 * (1 + waited_s));  // Little's law
+    // Little's law
+    EXPECT_NEAR(run.counters.queue_length_mean * run.counters.last_end.in_s(), waited_s, 1e-9 * (1 + waited_s));
     const ClusterState cluster(problem.hosts);
     EXPECT_GE(run.counters.makespan().in_s() * (1 + 1e-12), gpu_time_s / cluster.gpu_count());
   }

@@ -50,7 +50,8 @@ TEST(RealTraces, MuriOnItsCluster) {
   const ClusterState cluster(8, 8);
   const std::vector<JobSpec> jobs = jobs_of("muri/cluster_trace.csv", "muri", cluster);
   ASSERT_EQ(jobs.size(), 400U);
-  // 65,986.13 GPU-h (sum of iterations x iteration_time x num_gpu) on 64 GPUs: no schedule is shorter than 3,711,719.8 s.
+  // 65,986.13 GPU-h (sum of iterations x iteration_time x num_gpu) on 64 GPUs: no schedule is
+  // shorter than 3,711,719.8 s.
   EXPECT_NEAR(gpu_time_s(jobs) / 64, 3'711'719.8, 0.1);
   const FinishedRun run = run_jobs(jobs, cluster, fcfs_first_fit());
   expect_a_schedule(jobs, run);

@@ -1,4 +1,5 @@
-// What the tests of the scheduler share: making jobs, running a cluster in job mode, and reading placements back.
+// What the tests of the scheduler share: making jobs, running a cluster in job mode, and reading
+// placements back.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -129,7 +130,8 @@ struct Attempt {
   Time end;
   JobId job;
 };
-using AttemptsByGpu = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Attempt>>;  ///< by host and GPU
+/// by host and GPU
+using AttemptsByGpu = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Attempt>>;
 
 /// First pair of jobs that held one GPU at the same time, as a sentence; "" if there is none.
 inline std::string find_double_booking(AttemptsByGpu attempts) {
@@ -191,7 +193,8 @@ class AttemptLog : public JobObserver {
   }
 
  private:
-  /// Waiting and running add up to the time since the submission. A job that is cancelled while it waits has left its GPUs before.
+  /// Waiting and running add up to the time since the submission. A job that is cancelled while it
+  /// waits has left its GPUs before.
   void close(const JobRecord& record) {
     Entry& entry = entries_[open_.at(record.id)];
     entry.end = std::min(entry.end, record.submit + record.wait + record.run);
@@ -204,7 +207,8 @@ class AttemptLog : public JobObserver {
 /// Who held which GPU from when to when, and how the cluster stood.
 class Attempts final : public AttemptLog {
  public:
-  /// What the samples say of the time until `end`: GPU-seconds busy and stranded, and job-seconds waited.
+  /// What the samples say of the time until `end`: GPU-seconds busy and stranded, and job-seconds
+  /// waited.
   std::array<double, 3> integrals(Time end) const {
     std::array<double, 3> sums{};
     for (std::size_t i = 0; i < samples_.size(); ++i) {

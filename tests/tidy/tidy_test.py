@@ -76,6 +76,10 @@ BAD = {
     "file_length": [
         ({"core/long.cpp": '#include "core/thing.hpp"\n' + "int x;\n" * 700}, "core/long.cpp:700"),
     ],
+    "comment_columns": [
+        ({"core/thing.cpp": "int x;  // " + "word " * 18 + "\n"}, "core/thing.cpp:1"),
+        ({"core/thing.proto": "\n// " + "word " * 20 + "\n"}, "core/thing.proto:2"),
+    ],
     "link_arrows": [
         ({"core/CMakeLists.txt": "weft_library(core SOURCES a.cpp LINK weft_network)\n"}, "no arrow goes from core to network"),
         ({"network/CMakeLists.txt": "weft_library(network SOURCES a.cpp LINK weft_topologies weft_host)\n"}, "from network to host"),

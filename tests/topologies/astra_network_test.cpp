@@ -1,4 +1,5 @@
-// ASTRA-sim's network descriptions: building blocks per dimension become cables between the right NPUs.
+// ASTRA-sim's network descriptions: building blocks per dimension become cables between the right
+// NPUs.
 #include "topologies/formats/astra_network.hpp"
 
 #include <gtest/gtest.h>

@@ -87,7 +87,8 @@ TEST(Clos, DefaultsAreThePapersCluster) {
   EXPECT_EQ(tier(summary, 1).switches, 4096U);
   EXPECT_EQ(tier(summary, 2).switches, 1024U);
   EXPECT_EQ(tier(summary, 3).switches, 128U);
-  // A leaf: 1 host down, 8 up. An aggregation switch: 32 down, 16 up. A spine: one cable to each of 128 pods.
+  // A leaf: 1 host down, 8 up. An aggregation switch: 32 down, 16 up. A spine: one cable to each of
+  // 128 pods.
   EXPECT_EQ(tier(summary, 1).ports_max, 9U);
   EXPECT_EQ(tier(summary, 2).ports_max, 48U);
   EXPECT_EQ(tier(summary, 3).ports_max, 128U);
@@ -98,7 +99,8 @@ TEST(Clos, DefaultsAreThePapersCluster) {
   EXPECT_EQ(topology->node(node_named(*topology, "spine127")).level, 3);
   const PathFigures path = first_path(*topology, "host0/gpu0", "host4095/gpu7");
   EXPECT_EQ(path.links, 8U);
-  // PCIe 100 + 2 m + 30 m + 200 m of fibre at 5 ns/m, and back down: 2 x (100 + 10 + 150 + 1000) ns.
+  // PCIe 100 + 2 m + 30 m + 200 m of fibre at 5 ns/m, and back down: 2 x (100 + 10 + 150 + 1000)
+  // ns.
   EXPECT_EQ(path.delay, Duration::ns(2520));
 }
 
@@ -110,8 +112,8 @@ TEST(Clos, EightNicsPerHostShareTheLeaf) {
 }
 
 TEST(Clos, OversubscriptionSetsTheUplinks) {
-  // Leaf: 4 hosts x 400 Gb/s down; 2:1 over 2 uplinks is 400 Gb/s each. Agg: 4 leafs x 400 Gb/s down; 4:1 over 2 spines of
-  // its plane is 200 Gb/s each.
+  // Leaf: 4 hosts x 400 Gb/s down; 2:1 over 2 uplinks is 400 Gb/s each. Agg: 4 leafs x 400 Gb/s
+  // down; 4:1 over 2 spines of its plane is 200 Gb/s each.
   const auto topology = build_named("clos", {{"hosts", "32"},
                                              {"hosts_per_leaf", "4"},
                                              {"leafs_per_pod", "4"},

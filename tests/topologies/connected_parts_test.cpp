@@ -50,7 +50,8 @@ TEST(ConnectedParts, PlanesStayApart) {
   EXPECT_EQ(joined.of(topology->endpoints().front()).parts.size(), 1U);
 }
 
-// The only way left between two hosts that have lost a port in another plane each would pass through the NICs of the others.
+// The only way left between two hosts that have lost a port in another plane each would pass
+// through the NICs of the others.
 TEST(ConnectedParts, NoDetourPassesThroughOthersNics) {
   const auto topology = two_planes();
   std::vector<bool> is_out(topology->link_count(), false);

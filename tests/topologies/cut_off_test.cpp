@@ -77,7 +77,8 @@ TEST(CutOff, WhoHasNoCableIsNotCutOff) {
   EXPECT_EQ(cut_off(*lone, std::vector<bool>(lone->link_count(), false)), Places());
 }
 
-/// The largest set of endpoints that reach each other by way of switches and NICs, by searching from each; of equal ones the first.
+/// The largest set of endpoints that reach each other by way of switches and NICs, by searching
+/// from each; of equal ones the first.
 std::vector<bool> naive(const Topology& topology, const std::vector<bool>& is_out) {
   const auto reached_from = [&](NodeId start) {
     std::vector<bool> seen(topology.node_count(), false);

@@ -1,4 +1,5 @@
-// Fabrics whose switches all have hosts, and BCube: counts, diameters and bisections from closed forms; impossible parameters.
+// Fabrics whose switches all have hosts, and BCube: counts, diameters and bisections from closed
+// forms; impossible parameters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 namespace weft::direct_fabrics_test {
 namespace {
 
-/// Sum of the rates of cables between packet switches of which one satisfies `left` and the other does not, one way.
+/// Sum of the rates of cables between packet switches of which one satisfies `left` and the other
+/// does not, one way.
 double cut_bps(const Topology& topology, const std::function<bool(std::uint32_t)>& left) {
   const NodeId first = node_named(topology, "switch0");
   double sum = 0;
@@ -45,7 +47,8 @@ TEST(Torus, CountsFollowFromTheSizes) {
   EXPECT_EQ(summary.tiers.at(0).ports_max, 7U);
   // 4/2 in each of three dimensions, and the two cables of the chips.
   EXPECT_EQ(summary.diameter_links, 3U * 2 + 2);
-  // Two planes of 4 x 4 cables of 400 Gb/s are cut between halves in one dimension: the cut itself and the wraparound.
+  // Two planes of 4 x 4 cables of 400 Gb/s are cut between halves in one dimension: the cut itself
+  // and the wraparound.
   EXPECT_DOUBLE_EQ(cut_bps(*topology, [](std::uint32_t router) { return router % 4 < 2; }), 2 * 16 * 400e9);
 }
 
@@ -65,7 +68,8 @@ TEST(Torus, ASizeOfTwoHasOneCable) {
 
 TEST(Torus, EveryMinimalDirectionIsANextHop) {
   const auto topology = build_named("torus", {{"dimensions", "4x4"}});
-  // From (0,0): to (1,1) two dimensions; to (2,0) both ways round; to (2,2) both ways in both dimensions.
+  // From (0,0): to (1,1) two dimensions; to (2,0) both ways round; to (2,2) both ways in both
+  // dimensions.
   EXPECT_EQ(paths_out(*topology, "switch0", "host5/gpu0"), 2U);
   EXPECT_EQ(paths_out(*topology, "switch0", "host2/gpu0"), 2U);
   EXPECT_EQ(paths_out(*topology, "switch0", "host10/gpu0"), 4U);
@@ -73,7 +77,8 @@ TEST(Torus, EveryMinimalDirectionIsANextHop) {
 }
 
 TEST(Dragonfly, CountsFollowFromTheBalancedShape) {
-  // Kim et al., figure 5: p = h = 2, a = 4 gives g = a*h + 1 = 9 groups, 36 routers of 7 ports, 72 hosts.
+  // Kim et al., figure 5: p = h = 2, a = 4 gives g = a*h + 1 = 9 groups, 36 routers of 7 ports, 72
+  // hosts.
   for (const std::string arrangement : {"palmtree", "consecutive"}) {
     const TopologySummary summary = summarize(*build_named("dragonfly", {{"arrangement", arrangement}}));
     EXPECT_EQ(summary.switches, 36U);
@@ -108,7 +113,8 @@ TEST(Dragonfly, EveryTwoGroupsHaveAsManyCablesAsFit) {
 }
 
 TEST(Dragonfly, GlobalPortsGoWhereTheArrangementSays) {
-  // Group 0, port 0 at router 0: palmtree leads to group 0 - 0 - 1 = 8 of 9; consecutive to group 1.
+  // Group 0, port 0 at router 0: palmtree leads to group 0 - 0 - 1 = 8 of 9; consecutive to group
+  // 1.
   const auto first_global_group = [](const std::string& arrangement) {
     const auto topology = build_named("dragonfly", {{"arrangement", arrangement}});
     const std::uint32_t first = node_named(*topology, "switch0").index();
@@ -160,7 +166,8 @@ TEST(Bcube, CountsFollowFromNAndK) {
     EXPECT_EQ(summary.hosts, servers);
     EXPECT_EQ(summary.nics, servers);
     EXPECT_EQ(summary.switches, (k + 1) * per_level);
-    EXPECT_EQ(summary.cables, servers + (k + 1) * servers);  // a GPU's cable to its NIC, and k+1 to switches
+    // a GPU's cable to its NIC, and k+1 to switches
+    EXPECT_EQ(summary.cables, servers + (k + 1) * servers);
     EXPECT_EQ(summary.tiers.at(0).ports_min, n);
     EXPECT_EQ(summary.tiers.at(0).ports_max, n);
     EXPECT_EQ(summary.diameter_links, 2 * (k + 1) + 2);  // k+1 digits, two cables each
@@ -169,7 +176,8 @@ TEST(Bcube, CountsFollowFromNAndK) {
 
 TEST(Bcube, ServersRelayThroughTheirNics) {
   const auto topology = build_named("bcube", {});
-  // From server 00 to server 11 (number 5) either digit may be corrected first; the server between is 01 (1) or 10 (4).
+  // From server 00 to server 11 (number 5) either digit may be corrected first; the server between
+  // is 01 (1) or 10 (4).
   std::vector<LinkId> hops;
   const NodeId to = node_named(*topology, "host5/gpu0");
   topology->routes().next_hops(*topology, node_named(*topology, "host0/nic0"), to, hops);
@@ -184,7 +192,8 @@ TEST(Bcube, ServersRelayThroughTheirNics) {
 }
 
 TEST(DirectFabrics, PartitionsCutBetweenHosts) {
-  // Each chip with its router, which no length of cable parts, or, above the 2 m cables of 10 ns, all in one.
+  // Each chip with its router, which no length of cable parts, or, above the 2 m cables of 10 ns,
+  // all in one.
   const auto topology = build_named("torus", {{"dimensions", "4x4"}});
   EXPECT_EQ(summarize_partition(*topology, partition_topology(*topology, Duration::zero())).lps.size(), 16U);
   EXPECT_EQ(partition_topology(*topology, Duration::ns(20)).lp_count, 1U);

@@ -63,7 +63,8 @@ TEST(Nccl, ReadsGpusNicsSwitchesAndCpus) {
   ASSERT_EQ(topology->endpoints().size(), 2U);
   EXPECT_EQ(topology->host_count(), 1U);
   EXPECT_EQ(topology->node_name(topology->endpoints()[0]), "gpu0");  // by dev, not by place
-  // 18 NVLinks of 20.6 GB/s; 16 lanes of 24 Gb/s; 400,000 Mb/s; 22 GB/s between CPUs of model 143 = 0x8F.
+  // 18 NVLinks of 20.6 GB/s; 16 lanes of 24 Gb/s; 400,000 Mb/s; 22 GB/s between CPUs of model 143 =
+  // 0x8F.
   EXPECT_EQ(rate_between(*topology, "gpu0", "nvswitch"), Bandwidth::bps(2'966'400'000'000));
   EXPECT_EQ(rate_between(*topology, "gpu0", "pcie 20"), Bandwidth::gbps(384));
   EXPECT_EQ(rate_between(*topology, "mlx5_0", "network"), Bandwidth::gbps(400));
@@ -75,7 +76,8 @@ TEST(Nccl, ReadsGpusNicsSwitchesAndCpus) {
 }
 
 TEST(Nccl, PcieJoinsGpusWithoutNvlink) {
-  // Over the NICs it would be fewer links (gpu, bridge, NIC, network and back: 6) than over five bridges and CPUs: 7. It stays inside.
+  // Over the NICs it would be fewer links (gpu, bridge, NIC, network and back: 6) than over five
+  // bridges and CPUs: 7. It stays inside.
   const auto tree = [](const std::string& digit, const std::string& number) {
     return cpu(number, pci(digit + "0", "0x060400",
                            pci(digit + "1", "0x060400", gpu(digit + "2", number, "") + nic(digit + "3", "mlx5_" + number))));
@@ -90,7 +92,8 @@ TEST(Nccl, DirectNvlinksStandAtBothEnds) {
     return "<nvlink target=\"" + target + "\" count=\"" + count + "\" tclass=\"0x030200\"/>";
   };
   const auto topology = read(cpu("0", gpu("1", "0", link("2", "4")) + gpu("2", "1", link("1", "4"))));
-  EXPECT_EQ(rate_between(*topology, "gpu0", "gpu1"), Bandwidth::bps(659'200'000'000));  // 4 x 20.6 GB/s
+  // 4 x 20.6 GB/s
+  EXPECT_EQ(rate_between(*topology, "gpu0", "gpu1"), Bandwidth::bps(659'200'000'000));
   EXPECT_EQ(codes(cpu("0", gpu("1", "0", link("2", "4")) + gpu("2", "1", ""))), std::vector<std::string>{"nvlink-mismatch"});
   EXPECT_EQ(codes(cpu("0", gpu("1", "0", link("2", "4")) + gpu("2", "1", link("1", "2")))),
             std::vector<std::string>{"nvlink-mismatch"});

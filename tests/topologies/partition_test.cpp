@@ -7,7 +7,8 @@
 namespace weft::partition_test {
 namespace {
 
-/// Two pods of 4 hosts, a leaf each, 2 aggregation switches and 4 spines. Fibres of 10, 150 and 1,000 ns.
+/// Two pods of 4 hosts, a leaf each, 2 aggregation switches and 4 spines. Fibres of 10, 150 and
+/// 1,000 ns.
 std::shared_ptr<const Topology> small_clos() {
   return build_named("clos", {{"hosts", "8"}, {"leafs_per_pod", "4"}, {"aggs_per_pod", "2"}, {"spines", "4"}});
 }
@@ -15,7 +16,8 @@ std::shared_ptr<const Topology> small_clos() {
 TEST(TopologyPartition, AZeroThresholdKeepsHostsWhole) {
   const auto topology = small_clos();
   const PartitionSummary summary = summarize_partition(*topology, partition_topology(*topology, Duration::zero()));
-  // 8 hosts + 8 leafs + 4 aggregation switches + 4 spines, each alone; the shortest cable between two is 2 m = 10 ns.
+  // 8 hosts + 8 leafs + 4 aggregation switches + 4 spines, each alone; the shortest cable between
+  // two is 2 m = 10 ns.
   EXPECT_EQ(summary.lps.size(), 24U);
   EXPECT_EQ(summary.lookahead, Duration::ns(10));
   EXPECT_EQ(summary.cut_cables, 8U + 16U + 8U);

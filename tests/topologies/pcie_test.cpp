@@ -8,8 +8,8 @@
 namespace weft::pcie_test {
 namespace {
 
-/// Hosts a, b and c with two GPUs each on one PCIe switch with two NICs; NIC 0 of each on leaf 0, NIC 1 of each on leaf 1. The leafs
-/// are joined over a far spine, or not at all.
+/// Hosts a, b and c with two GPUs each on one PCIe switch with two NICs; NIC 0 of each on leaf 0,
+/// NIC 1 of each on leaf 1. The leafs are joined over a far spine, or not at all.
 std::string two_rails(bool with_spine) {
   std::string text;
   for (const char* name : {"a", "b", "c"}) {
@@ -63,7 +63,8 @@ TEST(PcieSwitch, LeadsItsGpusOutAndIn) {
 }
 
 TEST(PcieSwitch, IsNoWayForOthers) {
-  // A host on leaf 0 only and one on leaf 1 only: the way over host a's PCIe switch would be short, but only the spine may be taken.
+  // A host on leaf 0 only and one on leaf 1 only: the way over host a's PCIe switch would be short,
+  // but only the spine may be taken.
   const auto lone = [](const std::string& name, const std::string& leaf) {
     return "host { port: \"" + name + "\" }\nlink { a: \"" + name + "\" b: \"" + leaf + "\" rate: \"1Gbps\" delay: \"1us\" }\n";
   };

@@ -1,4 +1,5 @@
-// Readers: what the files say is what the topology has; every kind of mistake is told with its place and a remedy.
+// Readers: what the files say is what the topology has; every kind of mistake is told with its
+// place and a remedy.
 #include "topologies/topology_reader.hpp"
 
 #include <gtest/gtest.h>
@@ -123,8 +124,8 @@ TEST(SimaiReader, ReadsTheThreePublishedNetworks) {
     std::uint32_t diameter;
     std::size_t uplinks;  ///< next hops of GPU 0 towards GPU 31
   };
-  // Counts are the files' headers. GPU - leaf - spine - leaf - GPU is 4 links; in DCN+ one leaf (node 36) takes all 32 GPUs. HPN
-  // GPUs have two ports, one on each of two planes.
+  // Counts are the files' headers. GPU - leaf - spine - leaf - GPU is 4 links; in DCN+ one leaf
+  // (node 36) takes all 32 GPUs. HPN GPUs have two ports, one on each of two planes.
   for (const Expected& expected :
        {Expected{"Spectrum-X_32g_8gps_400Gbps_H100", 72, 576, 4, 1}, Expected{"DCN+SingleToR_32g_8gps_400Gbps_H100", 9, 72, 2, 1},
         Expected{"AlibabaHPN_32g_8gps_DualToR_DualPlane_200Gbps_H100", 136, 1056, 4, 2}}) {

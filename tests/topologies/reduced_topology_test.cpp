@@ -118,7 +118,8 @@ TEST(ReducedTopology, CablesAreSlowOrOut) {
   EXPECT_EQ(reduced->node_name(reduced->link(hops.front()).destination), "agg0");
 }
 
-// A leaf without any cable upwards keeps one, for its host, which is out of service; nobody else's traffic takes it.
+// A leaf without any cable upwards keeps one, for its host, which is out of service; nobody else's
+// traffic takes it.
 TEST(ReducedTopology, TheLastCableStays) {
   const auto topology = small_clos();
   std::vector<CableShare> cables = {{cable(*topology, "leaf0", "agg0"), 0}, {cable(*topology, "leaf0", "agg1"), 0}};
@@ -126,7 +127,8 @@ TEST(ReducedTopology, TheLastCableStays) {
   EXPECT_EQ(with_less(*topology, {})->link_count(), topology->link_count());
 }
 
-// Whatever is out, endpoints reach each other; of hosts that are not cut off nothing comes back, where switches are one network.
+// Whatever is out, endpoints reach each other; of hosts that are not cut off nothing comes back,
+// where switches are one network.
 TEST(ReducedTopology, EndpointsReachEachOtherWhateverIsOut) {
   const std::vector<Instance> instances{
       {"fat_tree", {{"k", "4"}}},

@@ -1,4 +1,5 @@
-// Structural routes against searched ones on small instances of every builder, and searched ones against a naive oracle.
+// Structural routes against searched ones on small instances of every builder, and searched ones
+// against a naive oracle.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -55,7 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
                   {"fabric", "clos"},
                   {"fabric_params", "hosts=9 leafs_per_pod=3 aggs_per_pod=2 spines=4 gpus_per_host=2"}}}));
 
-/// Distance in links from `from` to `to` over nodes that `may_pass` allows, by the plainest search there is; 0 if there is no path.
+/// Distance in links from `from` to `to` over nodes that `may_pass` allows, by the plainest search
+/// there is; 0 if there is no path.
 template <class MayPass>
 int naive_distance(const Topology& topology, NodeId from, NodeId to, MayPass may_pass) {
   std::vector<int> distance(topology.node_count(), 0);
@@ -206,7 +208,8 @@ TEST(Routes, InsideAHostTrafficTakesTheNvswitchEvenWhereASharedNicIsAsNear) {
 }
 
 TEST(Routes, EcmpFanOutOfTheFatTree) {
-  // k = 4: a leaf sends to k/2 = 2 aggregation switches, each of them to k/2 = 2 spines; from there the way down is unique.
+  // k = 4: a leaf sends to k/2 = 2 aggregation switches, each of them to k/2 = 2 spines; from there
+  // the way down is unique.
   const auto topology = build_named("fat_tree", {{"k", "4"}});
   const NodeId far = topology->endpoints()[15];
   const auto count = [&](const std::string& at) {

@@ -1,4 +1,5 @@
-// What is inside hosts: meshes without a switch, PCIe only, NICs as ports, hosts that differ; and dual-plane rails.
+// What is inside hosts: meshes without a switch, PCIe only, NICs as ports, hosts that differ; and
+// dual-plane rails.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -65,7 +66,8 @@ TEST(LoneServer, TheHybridCubeMeshIsThatOfTheDgx1) {
                 Bandwidth::gbps(200 * width))
           << a << " " << b;
     }
-    // Six links of 25 GB/s each; two to the next GPU in rank order, so that rings in rank order stay on NVLink.
+    // Six links of 25 GB/s each; two to the next GPU in rank order, so that rings in rank order
+    // stay on NVLink.
     EXPECT_EQ(links[theirs[a]][theirs[(a + 1) % 8]], 2);
   }
 }

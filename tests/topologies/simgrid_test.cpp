@@ -1,4 +1,5 @@
-// SimGrid platforms: every route has the delay and the rate that its list of links has; what cannot be held is told.
+// SimGrid platforms: every route has the delay and the rate that its list of links has; what cannot
+// be held is told.
 #include "topologies/formats/simgrid.hpp"
 
 #include <gtest/gtest.h>
@@ -113,7 +114,8 @@ TEST(Simgrid, LetsTrafficPassHostsByARouterOfTheirOwn) {
   EXPECT_TRUE(assumes(*topology, "2 SHARED links have the full rate in each direction"));
 }
 
-// A random tree of hosts and routers, listed pair by pair. The reader must find a graph with the same delay for every pair.
+// A random tree of hosts and routers, listed pair by pair. The reader must find a graph with the
+// same delay for every pair.
 TEST(Simgrid, FindsRandomTreesFromTheirRoutes) {
   std::mt19937 random(7);
   for (int trial = 0; trial < 60; ++trial) {
@@ -166,7 +168,8 @@ TEST(Simgrid, FindsRandomTreesFromTheirRoutes) {
   }
 }
 
-// Edges that shared a link once met at a switch beside their routers, and flows between them lost the link's delay and limit.
+// Edges that shared a link once met at a switch beside their routers, and flows between them lost
+// the link's delay and limit.
 TEST(Simgrid, CrossesALinkOnceForEveryEdge) {
   const std::string two_edges = R"(<host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/> <router id="r"/>
     <link id="l" bandwidth="1GBps" latency="50us" sharing_policy="SPLITDUPLEX"/>
@@ -181,7 +184,8 @@ TEST(Simgrid, CrossesALinkOnceForEveryEdge) {
   }
 }
 
-// Between hosts that all have an edge to each other no route takes two edges, so links may be shared as in a zone of full routes.
+// Between hosts that all have an edge to each other no route takes two edges, so links may be
+// shared as in a zone of full routes.
 TEST(Simgrid, KeepsALinkSharedAmongEdgesThatNoRouteJoins) {
   std::string text = star;
   text.replace(text.find("Full"), 4, "Floyd");
@@ -191,7 +195,8 @@ TEST(Simgrid, KeepsALinkSharedAmongEdgesThatNoRouteJoins) {
   EXPECT_EQ(path(*topology, "a", "b").delay, Duration::us(2010));
 }
 
-// Two edges of one link each are shorter than one of three: SimGrid goes from a to b over c, across l twice.
+// Two edges of one link each are shorter than one of three: SimGrid goes from a to b over c, across
+// l twice.
 TEST(Simgrid, CrossesALinkOnceForEveryEdgeWhereTwoEdgesAreShorter) {
   const auto topology = read(R"(<zone id="w" routing="Floyd">
     <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/> <host id="c" speed="1Gf"/>
@@ -208,7 +213,8 @@ TEST(Simgrid, CrossesALinkOnceForEveryEdgeWhereTwoEdgesAreShorter) {
 TEST(Simgrid, SumsTheEdgesOfRandomTrees) {
   std::mt19937 random(11);
   for (int trial = 0; trial < 60; ++trial) {
-    // Routers 0 to 7 in a random tree, every one with a host; an edge takes one or two of the five links.
+    // Routers 0 to 7 in a random tree, every one with a host; an edge takes one or two of the five
+    // links.
     std::string text = "<zone id=\"w\" routing=\"Floyd\">\n";
     for (int link = 0; link < 5; ++link) {
       text += "<link id=\"l" + std::to_string(link) + "\" bandwidth=\"1Gbps\" latency=\"" + std::to_string(1 << link) +
@@ -271,7 +277,8 @@ TEST(Simgrid, MakesASwitchOfALinkThatAllCross) {
     </zone>)");
   EXPECT_EQ(topology->node_count(), 4U);
   EXPECT_NO_THROW(node_named(*topology, "backbone"));
-  // 10 + 7 + 30 us: half of the backbone's delay on either side. No flow is faster than the backbone.
+  // 10 + 7 + 30 us: half of the backbone's delay on either side. No flow is faster than the
+  // backbone.
   EXPECT_EQ(path(*topology, "a", "c").delay, Duration::us(47));
   EXPECT_EQ(path(*topology, "a", "c").rate_bps, 500'000'000);
   EXPECT_TRUE(assumes(*topology, "1 link that all its users cross (\"backbone\")"));
@@ -347,7 +354,8 @@ TEST(Simgrid, TellsSettingsAndProfilesInside) {
   EXPECT_TRUE(assumes(*topology, "1 availability profile is left out"));
 }
 
-// 3 x 2 x 2 nodes: 12 cables around the rings of three, 6 between the pairs of each other dimension.
+// 3 x 2 x 2 nodes: 12 cables around the rings of three, 6 between the pairs of each other
+// dimension.
 TEST(SimgridCluster, CountsSharedLinksNotHosts) {
   const auto topology = read(cluster("radical=\"0-11\" sharing_policy=\"SHARED\" topology=\"TORUS\" topo_parameters=\"3,2,2\""));
   EXPECT_TRUE(assumes(*topology, "24 SHARED links"));
@@ -391,9 +399,11 @@ TEST(Simgrid, ReadsStarsOfHostLinks) {
   EXPECT_TRUE(assumes(*topology, "1 SHARED link has the full rate in each direction"));
 }
 
-// Delays below were also printed by SimGrid 3.32 (Host::route_to) for platforms of the same parameters.
+// Delays below were also printed by SimGrid 3.32 (Host::route_to) for platforms of the same
+// parameters.
 TEST(SimgridCluster, FatTree) {
-  // Two levels; 4 children each; 1 parent, then 2; 2 cables per pair on the upper level: 16 hosts, 4 leafs, 2 spines.
+  // Two levels; 4 children each; 1 parent, then 2; 2 cables per pair on the upper level: 16 hosts,
+  // 4 leafs, 2 spines.
   const auto topology = read(cluster("radical=\"0-15\" topology=\"FAT_TREE\" topo_parameters=\"2;4,4;1,2;1,2\""));
   EXPECT_EQ(topology->node_count(), 16U + 4U + 2U);
   EXPECT_EQ(topology->link_count() / 2, 16U + std::size_t{4} * 2 * 2);
@@ -408,19 +418,24 @@ TEST(SimgridCluster, Torus) {
   const auto topology = read(cluster("radical=\"0-23\" topology=\"TORUS\" topo_parameters=\"4,3,2\""));
   // A port per host; 24 cables in x, 24 in y, 12 in z, whose rings have two members.
   EXPECT_EQ(topology->link_count() / 2, 24U + 24U + 24U + 12U);
-  EXPECT_EQ(path(*topology, "n0", "n3").delay, Duration::us(50));    // around the end of x
-  EXPECT_EQ(path(*topology, "n0", "n23").delay, Duration::us(150));  // one step in each dimension: 3, 2, 1
-  EXPECT_EQ(path(*topology, "n0", "n10").delay, Duration::us(150));  // x 2, y 2: two steps and one around the end
+  EXPECT_EQ(path(*topology, "n0", "n3").delay, Duration::us(50));  // around the end of x
+  // one step in each dimension: 3, 2, 1
+  EXPECT_EQ(path(*topology, "n0", "n23").delay, Duration::us(150));
+  // x 2, y 2: two steps and one around the end
+  EXPECT_EQ(path(*topology, "n0", "n10").delay, Duration::us(150));
 }
 
 TEST(SimgridCluster, Dragonfly) {
   const auto topology = read(cluster("radical=\"0-53\" topology=\"DRAGONFLY\" topo_parameters=\"3,4;3,2;3,1;2\""));
-  // 54 hosts; per chassis 3 pairs of blades, 9 chassis; per blade number 3 pairs of chassis, 9 of them; 3 pairs of groups.
+  // 54 hosts; per chassis 3 pairs of blades, 9 chassis; per blade number 3 pairs of chassis, 9 of
+  // them; 3 pairs of groups.
   EXPECT_EQ(topology->link_count() / 2, 54U + 27U + 27U + 3U);
   EXPECT_EQ(path(*topology, "n0", "n1").delay, Duration::us(100));
-  EXPECT_EQ(path(*topology, "n0", "n2").delay, Duration::us(150));   // blade 0 to 1
-  EXPECT_EQ(path(*topology, "n0", "n10").delay, Duration::us(200));  // chassis 0 to 1 and blade 0 to 2
-  // Four cables between groups count as one of 4 Gb/s: router 1 of group 0 leads to router 0 of group 1.
+  EXPECT_EQ(path(*topology, "n0", "n2").delay, Duration::us(150));  // blade 0 to 1
+  // chassis 0 to 1 and blade 0 to 2
+  EXPECT_EQ(path(*topology, "n0", "n10").delay, Duration::us(200));
+  // Four cables between groups count as one of 4 Gb/s: router 1 of group 0 leads to router 0 of
+  // group 1.
   const auto links = topology->out_links(node_named(*topology, "c/group0/chassis0/blade1"));
   EXPECT_TRUE(std::any_of(links.begin(), links.end(), [&](LinkId link) {
     return topology->node_name(topology->link(link).destination) == "c/group1/chassis0/blade0" &&

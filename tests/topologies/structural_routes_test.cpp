@@ -1,4 +1,5 @@
-// Structural routes against searched ones: direct fabrics, dual planes, meshes inside hosts and hosts that differ, all pairs.
+// Structural routes against searched ones: direct fabrics, dual planes, meshes inside hosts and
+// hosts that differ, all pairs.
 #include <gtest/gtest.h>
 
 #include "topology_help.hpp"
@@ -119,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(
              {"aggs_per_pod", "3"},
              {"spines", "6"},
              {"host_groups", "11-12: gpus_per_host=2 nics_per_host=2; 1: gpus_per_host=1 nics_per_host=1; 4-7: nics_per_host=2"}}},
-        // Hosts 4 to 7 have more rails than the others, so the first group's leafs 4 to 7 are empty.
+        // Hosts 4 to 7 have more rails than the others, so the first group's leafs 4 to 7 are
+        // empty.
         Instance{"rail_optimized",
                  {{"hosts", "8"},
                   {"gpus_per_host", "4"},

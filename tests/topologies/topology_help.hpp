@@ -1,4 +1,5 @@
-// Shorthand of the topology tests: build by name and settings, find nodes by name, catch diagnostics.
+// Shorthand of the topology tests: build by name and settings, find nodes by name, catch
+// diagnostics.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +38,8 @@ inline void PrintTo(const Instance& instance, std::ostream* out) {
   for (const auto& [name, value] : instance.settings) *out << ' ' << name << '=' << value;
 }
 
-/// The routes that came with the topology are those that a search finds, from every node to every endpoint.
+/// The routes that came with the topology are those that a search finds, from every node to every
+/// endpoint.
 inline void expect_searched_routes(const Topology& topology) {
   const auto searched = searched_routes(topology);
   std::vector<LinkId> built_hops;

@@ -134,7 +134,8 @@ TEST(TopologyBuild, AnEndpointIsNoBridge) {
 }
 
 TEST(TopologyBuild, AnNvswitchJoinsOnlyItsOwnHost) {
-  // Rails without a spine: equal rails meet, unequal ones only over NVLink, which does not lead to other hosts.
+  // Rails without a spine: equal rails meet, unequal ones only over NVLink, which does not lead to
+  // other hosts.
   const auto rails = [](bool with_spine) {
     TopologyBuilder builder("rails");
     const NodeId rail0 = builder.add_switch(1);
@@ -157,7 +158,8 @@ TEST(TopologyBuild, AnNvswitchJoinsOnlyItsOwnHost) {
 }
 
 TEST(TopologyBuild, TwoPlanesAndDirectCablesAreConnected) {
-  // Every two endpoints share a plane or a cable, though no plane reaches all: a-b on plane 0, b-c on plane 1, a-c by cable.
+  // Every two endpoints share a plane or a cable, though no plane reaches all: a-b on plane 0, b-c
+  // on plane 1, a-c by cable.
   TopologyBuilder builder("planes");
   const NodeId a = builder.add_endpoint(builder.add_host(), NodeKind::host);
   const NodeId b = builder.add_endpoint(builder.add_host(), NodeKind::host);

@@ -146,7 +146,8 @@ TEST(DotWriter, DrawsEveryCable) {
 }
 
 TEST(DotWriter, OverviewHasABoxPerKindOfHostAndSwitch) {
-  // k = 4: 16 hosts, 8 leafs and 8 aggregation switches, 4 spines; every one is like the others of its tier.
+  // k = 4: 16 hosts, 8 leafs and 8 aggregation switches, 4 spines; every one is like the others of
+  // its tier.
   const std::string dot = write_topology(*build_named("fat_tree", {{"k", "4"}}), "dot-overview", {});
   for (const char* label : {"16 hosts with 1 GPU", "8 switches of tier 1", "8 switches of tier 2", "4 switches of tier 3"}) {
     EXPECT_NE(dot.find(label), std::string::npos) << label << "\n" << dot;

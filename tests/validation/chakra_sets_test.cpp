@@ -1,13 +1,16 @@
-// Real traces on real networks: the four 16-rank Chakra sets on one switch and on three 32-GPU networks in SimAI's topology format.
+// Real traces on real networks: the four 16-rank Chakra sets on one switch and on three 32-GPU
+// networks in SimAI's topology format.
 //
-// Ring collectives meet no contention on any of them (each directed link carries one flow), so their time is a max-plus recurrence over 16 ranks
-// that this file computes by itself:
-//   start[r][s] = max(received[r][s-1], sent[r][s-1])         a rank sends one message at a time, after the data it forwards
-//   left[r][s]  = start[r][s] + entry + bytes / rate          entry: work queue, or NVLink inside a host
+// Ring collectives meet no contention on any of them (each directed link carries one flow), so
+// their time is a max-plus recurrence over 16 ranks that this file computes by itself:
+//   start[r][s] = max(received[r][s-1], sent[r][s-1])         a rank sends one message at a time,
+//                                                             after the data it forwards
+//   left[r][s]  = start[r][s] + entry + bytes / rate          entry: work queue, or NVLink inside a
+//                                                             host
 //   sent[r][s]  = left[r][s] + completion
 //   received[r+1][s] = left[r][s] + propagation + switches * switching + last packet + receive
-// where the last packet, a full one before it, crosses every cable of the network but the slowest once more, since switches store packets before they
-// forward them.
+// where the last packet, a full one before it, crosses every cable of the network but the slowest
+// once more, since switches store packets before they forward them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,11 +25,13 @@ namespace {
 constexpr int kRanks = 16;
 constexpr double kMegabyte = 1 << 20;
 
-/// Bytes on the wire of RoCEv2 over IPv4 at a path MTU of 4,096 B: as much of content per packet, 16 B once per message, 82 B around each.
+/// Bytes on the wire of RoCEv2 over IPv4 at a path MTU of 4,096 B: as much of content per packet,
+/// 16 B once per message, 82 B around each.
 double wire_bytes(double bytes) { return bytes + 16 + std::ceil((bytes + 16) / 4096) * 82; }
 constexpr double kFullPacket = 4096 + 82;
 
-/// One hop of the ring: seconds until the last byte has left, until the sender knows, until the receiver may use it.
+/// One hop of the ring: seconds until the last byte has left, until the sender knows, until the
+/// receiver may use it.
 struct Hop {
   double left_s = 0;
   double sent_s = 0;
@@ -119,17 +124,20 @@ TEST_P(ChakraSets, AllToAllIsNeverFasterThanItsNetworkLinks) {
   const ScratchFolder folder;
   const double block = kMegabyte / kRanks;
   if (GetParam() == "single_switch") {
-    // Uncontended but for the rank's own link: alpha + 15 messages of a sixteenth of the buffer at 400 Gb/s, and a packet that the switch forwards last.
+    // Uncontended but for the rank's own link: alpha + 15 messages of a sixteenth of the buffer at
+    // 400 Gb/s, and a packet that the switch forwards last.
     const double expected_s = 1e-6 + 20e-9 + 500e-9 + 500e-9 + (15 * wire_bytes(block) + kFullPacket) * 8 / 400e9;
     const std::string file = folder.write("one.textproto", "builder: \"single_switch\"\nset { name: \"hosts\" value: \"16\" }\n");
     EXPECT_NEAR(simulated_s(file, "all_to_all"), expected_s, expected_s * 0.001);
     return;
   }
-  // 8 of the 15 messages of every rank leave the host, over at most 400 Gb/s; hashed paths collide in the fabric and only add to that.
+  // 8 of the 15 messages of every rank leave the host, over at most 400 Gb/s; hashed paths collide
+  // in the fabric and only add to that.
   const double bound_s = 1e-6 + 8 * wire_bytes(block) * 8 / 400e9;
   const double simulated = simulated_s(real_data("workloads/topologies/" + GetParam()) + ":simai", "all_to_all");
   EXPECT_GE(simulated, bound_s);
-  // With one queue pair a rank uses one of its ports per peer. At the worst, all 64 messages of a direction meet on one 200 Gb/s link.
+  // With one queue pair a rank uses one of its ports per peer. At the worst, all 64 messages of a
+  // direction meet on one 200 Gb/s link.
   EXPECT_LE(simulated, 10e-6 + 64 * wire_bytes(block) * 8 / 200e9);
 }
 

@@ -1,5 +1,6 @@
-// Closed forms: whole runs whose time follows from a line of arithmetic, derived beside each expectation. Switches cut through, so that what packets add
-// is left out: modes_agree_test looks at that.
+// Closed forms: whole runs whose time follows from a line of arithmetic, derived beside each
+// expectation. Switches cut through, so that what packets add is left out: modes_agree_test looks
+// at that.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,14 +20,15 @@ constexpr double kSwitching_s = 500e-9;
 constexpr double kPropagation_s = 2 * 10e-9;  // 2 m of fibre at 5 ns per metre, twice
 constexpr double kRate_bps = 400e9;
 constexpr double kCompletion_s = 200e-9;
-/// From the last byte of a message until the first of the next one of the same sender that waits for it.
+/// From the last byte of a message until the first of the next one of the same sender that waits
+/// for it.
 constexpr double kGap_s = kCompletion_s + kWqe_s;
 
 /// Time of an empty message between two hosts.
 constexpr double kAlpha_s = kWqe_s + kPropagation_s + kSwitching_s + kReceive_s;
 
-/// Bytes of a message on the link: RoCEv2 over IPv4 with a path MTU of 4,096 B puts at most as much of content, of which 16 B per message are the RDMA
-/// header, into packets that cost 82 B more.
+/// Bytes of a message on the link: RoCEv2 over IPv4 with a path MTU of 4,096 B puts at most as much
+/// of content, of which 16 B per message are the RDMA header, into packets that cost 82 B more.
 double wire_bytes(double bytes) {
   const double content = bytes + 16;
   return content + std::ceil(content / 4096) * 82;
@@ -96,7 +98,8 @@ void expect_bytes(const ScenarioRun& run, int ranks, double each) {
 TEST(ClosedForms, RingAllReduceOnOneSwitch) {
   for (const int n : {2, 4, 16, 33}) {
     for (const double bytes : {1e6, 64e6, 1e9}) {
-      // 2 (n-1) steps, each an empty message's time and the wire time of 1/n of the buffer: 2 (n-1)/n S/B plus latency terms.
+      // 2 (n-1) steps, each an empty message's time and the wire time of 1/n of the buffer: 2
+      // (n-1)/n S/B plus latency terms.
       const double expected_s = 2 * (n - 1) * (kAlpha_s + wire_s(bytes / n));
       EXPECT_NEAR(collective_s(run_collective("ALL_REDUCE", n, bytes, "ring")), expected_s, expected_s * 1e-3) << n << " ranks";
     }
@@ -122,7 +125,8 @@ TEST(ClosedForms, BandwidthTermOfRingAllReduceWithoutHeadersAndLatency) {
 TEST(ClosedForms, DirectAllToAllOnOneSwitch) {
   for (const int n : {2, 8, 24}) {
     for (const double bytes : {1e6, 256e6}) {
-      // Every rank's link carries n-1 messages of 1/n of the buffer at once; each gets 1/(n-1) of it: alpha + (n-1) wire(S/n).
+      // Every rank's link carries n-1 messages of 1/n of the buffer at once; each gets 1/(n-1) of
+      // it: alpha + (n-1) wire(S/n).
       const double expected_s = kAlpha_s + (n - 1) * wire_s(bytes / n);
       EXPECT_NEAR(collective_s(run_collective("ALL_TO_ALL", n, bytes, "direct")), expected_s, expected_s * 1e-3) << n << " ranks";
     }
@@ -144,7 +148,8 @@ TEST(ClosedForms, ReduceScatterAllGatherAndBroadcastOnOneSwitch) {
 }
 
 TEST(ClosedForms, RingWithTwoChannelsOnOneSwitch) {
-  // Two rings at once, each with half of the buffer: a round has two messages of 1/(2n) of it on every link.
+  // Two rings at once, each with half of the buffer: a round has two messages of 1/(2n) of it on
+  // every link.
   const int n = 8;
   const double part = 64e6 / (2 * n);
   const ScenarioRun run = run_collective("ALL_REDUCE", n, 64e6, "ring", {"ring.channels=2"});
@@ -153,8 +158,8 @@ TEST(ClosedForms, RingWithTwoChannelsOnOneSwitch) {
 }
 
 TEST(ClosedForms, RingWithOneSlotOnOneSwitch) {
-  // A message goes when the one before has been taken over, and its receiver has said so, which takes as long as an empty message: all but the last
-  // pay for that.
+  // A message goes when the one before has been taken over, and its receiver has said so, which
+  // takes as long as an empty message: all but the last pay for that.
   const int n = 5;
   const double part = 1e6 / n;
   const ScenarioRun run = run_collective("ALL_REDUCE", n, 1e6, "ring", {"collective.slots=1"});
@@ -165,7 +170,8 @@ TEST(ClosedForms, RingWithOneSlotOnOneSwitch) {
 }
 
 TEST(ClosedForms, RingReduceOnOneSwitch) {
-  // A pipeline of k pieces over n-1 hops: the first piece takes n-1 hops, the others follow one message and one gap after each other.
+  // A pipeline of k pieces over n-1 hops: the first piece takes n-1 hops, the others follow one
+  // message and one gap after each other.
   const int n = 6;
   const double k = 16;
   const double piece = 500'000;
@@ -198,7 +204,8 @@ TEST(ClosedForms, DirectWithARootOnOneSwitch) {
 }
 
 TEST(ClosedForms, BarriersOnOneSwitch) {
-  // Messages without bytes take the latencies and no part of a link: one after the other by dissemination, all at once otherwise.
+  // Messages without bytes take the latencies and no part of a link: one after the other by
+  // dissemination, all at once otherwise.
   for (const int n : {2, 5, 16, 33}) {
     const ScenarioRun direct = run_operation("BARRIER", n, {}, "direct");
     expect_duration(direct, kAlpha_s);
@@ -257,7 +264,8 @@ TEST(ClosedForms, BruckOnOneSwitch) {
     double exchange_s = 0;
     double exchange_bytes = 0;
     for (int distance = 1; distance < n; distance *= 2) {
-      // What a rank has gathered doubles, until the rest is less; of an all-to-all go the blocks for distances with this binary digit.
+      // What a rank has gathered doubles, until the rest is less; of an all-to-all go the blocks
+      // for distances with this binary digit.
       const double gathered = std::min(distance, n - distance) * share;
       int blocks = 0;
       for (int k = 1; k < n; ++k) blocks += (k & distance) != 0 ? 1 : 0;
@@ -297,15 +305,17 @@ TEST(ClosedForms, HalvingDoublingOfAPowerOfTwoOnOneSwitch) {
 }
 
 TEST(ClosedForms, HalvingDoublingOfThreeOnOneSwitch) {
-  // Rank 0 hands in to rank 1, which exchanges with rank 2. Rank 2 waits for nobody, so that what it sends shares the link to rank 1 with what rank 0
-  // hands in; a rank's second send follows its first by a gap, if it has waited for nothing else.
+  // Rank 0 hands in to rank 1, which exchanges with rank 2. Rank 2 waits for nobody, so that what
+  // it sends shares the link to rank 1 with what rank 0 hands in; a rank's second send follows its
+  // first by a gap, if it has waited for nothing else.
   const double share = 400e3;
   const double bytes = 3 * share;
   // In with the first half, the other half back, the sum of that half and back; out.
   const ScenarioRun all_reduce = run_collective("ALL_REDUCE", 3, bytes, "halving_doubling");
   expect_duration(all_reduce,
                   kAlpha_s + wire_s(bytes) + wire_s(bytes / 2) + 2 * (kAlpha_s + wire_s(bytes / 2)) + kAlpha_s + wire_s(bytes));
-  // Two shares from either side at once; then rank 2's share to it and rank 0's share back to rank 0.
+  // Two shares from either side at once; then rank 2's share to it and rank 0's share back to rank
+  // 0.
   const ScenarioRun scatter = run_collective("REDUCE_SCATTER", 3, bytes, "halving_doubling");
   expect_duration(scatter, kAlpha_s + 2 * wire_s(2 * share) + wire_s(share) + kGap_s + wire_s(share) + kAlpha_s);
   // A share from either side at once; then two shares to rank 2 and two to rank 0.
@@ -314,17 +324,20 @@ TEST(ClosedForms, HalvingDoublingOfThreeOnOneSwitch) {
 }
 
 TEST(ClosedForms, HalvingDoublingOfSixOnOneSwitch) {
-  // Ranks 0 and 2 hand in to ranks 1 and 3, which exchange with ranks 4 and 5. The latter have nothing to wait for and meet what is handed in.
+  // Ranks 0 and 2 hand in to ranks 1 and 3, which exchange with ranks 4 and 5. The latter have
+  // nothing to wait for and meet what is handed in.
   const double share = 400e3;
   const double bytes = 6 * share;
-  // In, sharing the link with the quarter that ranks 4 and 5 send once they have exchanged halves; halves between ranks 1 and 3; a quarter to ranks 4
-  // and 5; a quarter back; halves; out.
+  // In, sharing the link with the quarter that ranks 4 and 5 send once they have exchanged halves;
+  // halves between ranks 1 and 3; a quarter to ranks 4 and 5; a quarter back; halves; out.
   const ScenarioRun all_reduce = run_collective("ALL_REDUCE", 6, bytes, "halving_doubling");
   expect_duration(all_reduce, 6 * kAlpha_s + 2 * wire_s(bytes) + 3 * wire_s(bytes / 4) + 2 * wire_s(bytes / 2));
-  // Five shares in, together with four from rank 4 or 5; its two shares to that one, and after a gap two between ranks 1 and 3; out.
+  // Five shares in, together with four from rank 4 or 5; its two shares to that one, and after a
+  // gap two between ranks 1 and 3; out.
   const ScenarioRun scatter = run_collective("REDUCE_SCATTER", 6, bytes, "halving_doubling");
   expect_duration(scatter, 3 * kAlpha_s + kGap_s + wire_s(5 * share) + wire_s(4 * share) + 2 * wire_s(2 * share) + wire_s(share));
-  // The same backwards: a share in; two between ranks 1 and 3, together with two from ranks 4 and 5; four to these, and after a gap five out.
+  // The same backwards: a share in; two between ranks 1 and 3, together with two from ranks 4 and
+  // 5; four to these, and after a gap five out.
   const ScenarioRun gather = run_collective("ALL_GATHER", 6, share, "halving_doubling");
   expect_duration(gather, 3 * kAlpha_s + kGap_s + wire_s(share) + 2 * wire_s(2 * share) + wire_s(4 * share) + wire_s(5 * share));
 }
@@ -342,13 +355,14 @@ TEST(ClosedForms, HalvingDoublingOfOtherNumbersOnOneSwitch) {
       reduce_s += 2 * (kAlpha_s + wire_s(bytes / members));
       core_bytes += 2 * wire_bytes(bytes / members);
     }
-    // In: all shares but the own one; blocks of 1, 2, 4... members of the core with two shares each as far as there are extra ranks; out:
-    // the own share.
+    // In: all shares but the own one; blocks of 1, 2, 4... members of the core with two shares each
+    // as far as there are extra ranks; out: the own share.
     double scatter_s = 2 * kAlpha_s + wire_s((n - 1) * share) + wire_s(share);
     for (int members = 1; members < core; members *= 2) {
       scatter_s += kAlpha_s + wire_s(std::min(2 * members, members + extras) * share);
     }
-    // Those that nobody hands in to begin early: at worst, all that they send in one half of the exchange meets what is handed in.
+    // Those that nobody hands in to begin early: at worst, all that they send in one half of the
+    // exchange meets what is handed in.
     const double early_s = wire_s(bytes) * (core - 1) / core;
     const auto expect_between = [&](const ScenarioRun& run, double expected_s) {
       EXPECT_GE(collective_s(run), expected_s * 0.995);
@@ -374,8 +388,9 @@ TEST(ClosedForms, HalvingDoublingOfOtherNumbersOnOneSwitch) {
 TEST(ClosedForms, DoubleBinaryTreeFromAndToARootOnOneSwitch) {
   for (const int levels : {1, 2, 4}) {
     for (const double k : {1, 20}) {
-      // 2^levels ranks: under the root hang two perfect trees with a piece of 1/(2k) of the buffer each. A piece goes level by level, always two
-      // at once on a link: the root's for both trees, or an inner rank's for or from two children.
+      // 2^levels ranks: under the root hang two perfect trees with a piece of 1/(2k) of the buffer
+      // each. A piece goes level by level, always two at once on a link: the root's for both trees,
+      // or an inner rank's for or from two children.
       const int n = 1 << levels;
       const double piece = 250e3;
       const double expected_s = levels * (kAlpha_s + 2 * wire_s(piece)) + (k - 1) * (kGap_s + 2 * wire_s(piece));
@@ -401,20 +416,22 @@ TEST(ClosedForms, DoubleBinaryTreeFromAndToARootOnOneSwitch) {
 
 TEST(ClosedForms, DoubleBinaryTreeAllReduceOnOneSwitch) {
   for (const int levels : {1, 2, 3, 5}) {
-    // One piece per tree: the root of a tree of 2^levels ranks has one child and a message at a time, the levels - 1 below two per inner rank.
+    // One piece per tree: the root of a tree of 2^levels ranks has one child and a message at a
+    // time, the levels - 1 below two per inner rank.
     const int n = 1 << levels;
     const double half = 1e6;
     const ScenarioRun run = run_collective("ALL_REDUCE", n, 2 * half, "double_binary_tree", {"double_binary_tree.piece=1GB"});
     expect_duration(run, 2 * (kAlpha_s + wire_s(half)) + 2 * (levels - 1) * (kAlpha_s + 2 * wire_s(half)));
-    // The roots, ranks 0 and n-1, are leaves of the other tree: one child here, one parent there. Everybody else is a leaf once and once
-    // has a parent and two children.
+    // The roots, ranks 0 and n-1, are leaves of the other tree: one child here, one parent there.
+    // Everybody else is a leaf once and once has a parent and two children.
     const auto bytes = [&](int rank) { return (rank == 0 || rank == n - 1 ? 2 : 4) * wire_bytes(half); };
     expect_bytes(run, n, bytes, bytes);
   }
 }
 
 TEST(ClosedForms, DoubleBinaryTreeAllReduceHasTheBandwidthOfARing) {
-  // Everybody but the roots sends and receives the buffer twice, 2 B/R; what comes on top is the time in which the trees fill.
+  // Everybody but the roots sends and receives the buffer twice, 2 B/R; what comes on top is the
+  // time in which the trees fill.
   const int n = 16;
   const double bytes = 1e9;
   const std::vector<std::string> no_latency = {"flow.protocol=none", "flow.wqe_latency=0ns", "flow.receive_latency=0ns",
@@ -425,7 +442,8 @@ TEST(ClosedForms, DoubleBinaryTreeAllReduceHasTheBandwidthOfARing) {
   EXPECT_LE(actual_s, bound_s * 1.02);
 }
 
-/// Hosts 0..n-1 and one or more switches in hpcc's format; no headers, no latencies but propagation.
+/// Hosts 0..n-1 and one or more switches in hpcc's format; no headers, no latencies but
+/// propagation.
 ScenarioRun run_flow_list(const std::string& topology, const std::string& flows) {
   const ScratchFolder folder;
   RunFlags flags;
@@ -445,7 +463,8 @@ double fct_us(const ScenarioRun& run, const std::string& source, const std::stri
 }
 
 TEST(ClosedForms, FlowsShareOneBottleneckEqually) {
-  // Three hosts send 1 MB each to host 3 through a switch, all links 100 Gb/s, 1 us each: each gets a third, 240 us + 2 us.
+  // Three hosts send 1 MB each to host 3 through a switch, all links 100 Gb/s, 1 us each: each gets
+  // a third, 240 us + 2 us.
   const ScenarioRun run =
       run_flow_list("5 1 4\n4\n0 4 100Gbps 0.001ms 0\n1 4 100Gbps 0.001ms 0\n2 4 100Gbps 0.001ms 0\n3 4 100Gbps 0.001ms 0\n",
                     "3\n0 3 3 100 1000000 0\n1 3 3 100 1000000 0\n2 3 3 100 1000000 0\n");
@@ -458,9 +477,10 @@ TEST(ClosedForms, FlowsShareOneBottleneckEqually) {
 }
 
 TEST(ClosedForms, ParkingLot) {
-  // Switches 4-5-6 in a row at 100 Gb/s without delay; hosts 0 at 4, 1 at 5, 2 and 3 at 6. The long flow 0->2 shares 4-5 with nobody and 5-6
-  // with 1->3: each gets 50 Gb/s. 1->3 (0.5 MB) ends at 80 us; until then the long one moved 0.5 MB of its 2 MB, the rest at 100 Gb/s takes
-  // 120 us: 200 us.
+  // Switches 4-5-6 in a row at 100 Gb/s without delay; hosts 0 at 4, 1 at 5, 2 and 3 at 6. The long
+  // flow 0->2 shares 4-5 with nobody and 5-6 with 1->3: each gets 50 Gb/s. 1->3 (0.5 MB) ends at 80
+  // us; until then the long one moved 0.5 MB of its 2 MB, the rest at 100 Gb/s takes 120 us: 200
+  // us.
   const ScenarioRun run = run_flow_list(
       "7 3 6\n4 5 6\n0 4 100Gbps 0ms 0\n1 5 100Gbps 0ms 0\n2 6 100Gbps 0ms 0\n3 6 100Gbps 0ms 0\n4 5 100Gbps 0ms 0\n5 6 100Gbps "
       "0ms 0\n",
@@ -471,9 +491,11 @@ TEST(ClosedForms, ParkingLot) {
 }
 
 TEST(ClosedForms, TwoLevelsByHand) {
-  // Two leafs (6, 7) under one spine (8); three hosts each at 100 Gb/s; leaf-spine links 150 Gb/s. 0, 1, 2 send to 3, 4, 5 through the
-  // uplink of 6: 50 Gb/s each. 1 MB ends at 160 us, when all three end together.
-  // A fourth flow 0->1 stays under the leaf and shares host 0's link: it gets what 0->3 leaves, 100 - 50 = 50 Gb/s.
+  // Two leafs (6, 7) under one spine (8); three hosts each at 100 Gb/s; leaf-spine links 150 Gb/s.
+  // 0, 1, 2 send to 3, 4, 5 through the uplink of 6: 50 Gb/s each. 1 MB ends at 160 us, when all
+  // three end together.
+  // A fourth flow 0->1 stays under the leaf and shares host 0's link: it gets what 0->3 leaves, 100
+  // - 50 = 50 Gb/s.
   const ScenarioRun run = run_flow_list(
       "9 3 8\n6 7 8\n0 6 100Gbps 0ms 0\n1 6 100Gbps 0ms 0\n2 6 100Gbps 0ms 0\n3 7 100Gbps 0ms 0\n4 7 100Gbps 0ms 0\n5 7 100Gbps "
       "0ms 0\n"
@@ -484,8 +506,9 @@ TEST(ClosedForms, TwoLevelsByHand) {
 }
 
 TEST(ClosedForms, AFlowThatStartsLaterTakesItsShareFromThenOn) {
-  // 0->2 (1 MB, 100 Gb/s) starts at 0; 1->2 (0.25 MB) at 40 us: until then 0.5 MB are through, then both get 50 Gb/s. The second ends 40 us
-  // later, the first has 0.25 MB left: 20 us more. 100 us in all.
+  // 0->2 (1 MB, 100 Gb/s) starts at 0; 1->2 (0.25 MB) at 40 us: until then 0.5 MB are through, then
+  // both get 50 Gb/s. The second ends 40 us later, the first has 0.25 MB left: 20 us more. 100 us
+  // in all.
   const ScenarioRun run = run_flow_list("4 1 3\n3\n0 3 100Gbps 0ms 0\n1 3 100Gbps 0ms 0\n2 3 100Gbps 0ms 0\n",
                                         "2\n0 2 3 100 1000000 0\n1 2 3 100 250000 0.00004\n");
   EXPECT_NEAR(fct_us(run, "1", "2"), 40, 1e-3);

@@ -1,4 +1,5 @@
-// Congestion in whole runs: found where it was put, blamed on the job that came last, whether ranks are folded, iterations left out, or not.
+// Congestion in whole runs: found where it was put, blamed on the job that came last, whether ranks
+// are folded, iterations left out, or not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,9 +11,11 @@
 namespace weft::congestion_test {
 namespace {
 
-/// Three pods of four hosts, two below each leaf, with two cables of 100 Gb/s from each pod to the spines, over which packets are sprayed. Job "small" has hosts
-/// 0-1; "first" has 2-3 in pod 0 and 4-5 in pod 1, "second" 6-7 in pod 1 and 8-9 in pod 2. Two of a job's hosts exchange 1 GB with the other two every
-/// 100 ms, 80 ms of them at 100 Gb/s each: what a pod's cables can do for one of the jobs.
+/// Three pods of four hosts, two below each leaf, with two cables of 100 Gb/s from each pod to the
+/// spines, over which packets are sprayed. Job "small" has hosts 0-1; "first" has 2-3 in pod 0 and
+/// 4-5 in pod 1, "second" 6-7 in pod 1 and 8-9 in pod 2. Two of a job's hosts exchange 1 GB with
+/// the other two every 100 ms, 80 ms of them at 100 Gb/s each: what a pod's cables can do for one
+/// of the jobs.
 std::string two_wide_jobs(const ScratchFolder& folder, const std::string& spine_cable = "100Gbps") {
   const auto work = [&](const std::string& name, const std::string& ranks, const std::string& stride) {
     return folder.write(name,
@@ -55,8 +58,9 @@ const std::map<std::string, std::string>& job_called(const Table& jobs, const st
   return *std::ranges::find_if(jobs, [&](const auto& row) { return row.at("job") == name; });
 }
 
-// The second job computes until 1.025 s, when the first one communicates. Then every transfer between pods of both has half until one of them computes.
-// Both see the same from then on, and pause together until the second one ends.
+// The second job computes until 1.025 s, when the first one communicates. Then every transfer
+// between pods of both has half until one of them computes. Both see the same from then on, and
+// pause together until the second one ends.
 TEST(Congestion, IsBlamedOnTheJobThatCameLast) {
   const ScratchFolder folder;
   const ScenarioRun run = run_with(two_wide_jobs(folder), {});
@@ -119,8 +123,9 @@ TEST(Congestion, IsTheSameWhereRanksAreFolded) {
   }
 }
 
-// Where the two cables of a pod have 60 Gb/s each, "first" can use 120 of 200 Gb/s out of pod 0 as long as it is alone. Beside "second" it gets a quarter of 240 at
-// pod 1, where both ask for 200: 30 Gb/s for each host instead of 100.
+// Where the two cables of a pod have 60 Gb/s each, "first" can use 120 of 200 Gb/s out of pod 0 as
+// long as it is alone. Beside "second" it gets a quarter of 240 at pod 1, where both ask for 200:
+// 30 Gb/s for each host instead of 100.
 TEST(Congestion, OfAJobByItself) {
   const ScratchFolder folder;
   const ScenarioRun run = run_with(two_wide_jobs(folder, "60Gbps"), {});

@@ -1,4 +1,5 @@
-// Fast forward against the full simulation: how far off it is, whether it says so, and what it must not change.
+// Fast forward against the full simulation: how far off it is, whether it says so, and what it must
+// not change.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,8 +12,9 @@
 namespace weft::fast_forward_test {
 namespace {
 
-/// Twelve data-parallel jobs that arrive one after the other on a fat tree of 16 hosts, spread so that they meet on its links: 60 to 400
-/// iterations of 5 to 20 ms of computation and an all-reduce of 20 to 160 MB.
+/// Twelve data-parallel jobs that arrive one after the other on a fat tree of 16 hosts, spread so
+/// that they meet on its links: 60 to 400 iterations of 5 to 20 ms of computation and an all-reduce
+/// of 20 to 160 MB.
 std::string small_cluster(const ScratchFolder& folder, std::uint32_t seed) {
   std::mt19937 random(seed);
   const auto one_of = [&random](const std::array<int, 4>& choices) { return std::to_string(choices[random() % choices.size()]); };
@@ -74,7 +76,8 @@ TEST(FastForward, IsNearTheFullSimulationAndKnowsHowNear) {
   RecordProperty("covered_at_2", covered[0]);
 }
 
-// Jobs that do not meet: every iteration takes as long as every other, and nothing is risked. Ends are the same but for the rounding of fluid rates.
+// Jobs that do not meet: every iteration takes as long as every other, and nothing is risked. Ends
+// are the same but for the rounding of fluid rates.
 TEST(FastForward, IsExactWhereNothingVaries) {
   const ScratchFolder folder;
   folder.write("work.textproto",
@@ -96,8 +99,9 @@ TEST(FastForward, IsExactWhereNothingVaries) {
   }
 }
 
-// Jobs come and go, meet on sprayed uplinks, and are folded anew whenever their set changes. Ranks that stand for others change nothing but the rounding of
-// rates; where an iteration is cut off because its job is folded in another way, up to that much does not count, which the risk says.
+// Jobs come and go, meet on sprayed uplinks, and are folded anew whenever their set changes. Ranks
+// that stand for others change nothing but the rounding of rates; where an iteration is cut off
+// because its job is folded in another way, up to that much does not count, which the risk says.
 TEST(FastForward, FoldsTheRanksOfEverySetAnew) {
   const ScratchFolder folder;
   for (const int ranks : {4, 8}) {
@@ -142,7 +146,8 @@ TEST(FastForward, FoldsTheRanksOfEverySetAnew) {
   }
 }
 
-// Two jobs below leafs of their own, of which one starts and ends while the other runs: that one is fast-forwarded once, from start to end.
+// Two jobs below leafs of their own, of which one starts and ends while the other runs: that one is
+// fast-forwarded once, from start to end.
 TEST(FastForward, LeavesJobsAloneThatNobodySlowsDown) {
   const ScratchFolder folder;
   folder.write("work.textproto",

@@ -1,4 +1,5 @@
-// Folding ranks that behave alike (host/symmetry/rank_folding) changes how long a run takes, not what it says: the same runs with and without.
+// Folding ranks that behave alike (host/symmetry/rank_folding) changes how long a run takes, not
+// what it says: the same runs with and without.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +19,8 @@ namespace {
 
 double number(const std::map<std::string, std::string>& row, const std::string& column) { return std::stod(row.at(column)); }
 
-/// One fold of 10 ps ticks: sums of equal rates round differently when they are counted instead of added, and a ring passes that on.
+/// One fold of 10 ps ticks: sums of equal rates round differently when they are counted instead of
+/// added, and a ring passes that on.
 constexpr double kTickNs = 0.01;
 
 struct FoldingCase {
@@ -94,7 +96,8 @@ const std::vector<FoldingCase>& folding_cases() {
        "ranks: 12 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"1200kB\" } } }",
        {},
        1},
-      // What receivers tell of their slots is folded as well: every message waits for that of the one before.
+      // What receivers tell of their slots is folded as well: every message waits for that of the
+      // one before.
       {"RingWithOneSlot",
        "builder: \"single_switch\" set { name: \"hosts\" value: \"12\" }",
        "ranks: 12 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"1200kB\" } } }",
@@ -110,7 +113,8 @@ const std::vector<FoldingCase>& folding_cases() {
        "ranks: 32 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"64MiB\" } } }",
        {"flow.routing=spray", "collective.all_reduce=hierarchical", "hierarchical.pieces=4", "collective.slots=2"},
        1},
-      // Two collectives of one communicator find the same peer by different rules, and each is told of its slots by its own.
+      // Two collectives of one communicator find the same peer by different rules, and each is told
+      // of its slots by its own.
       {"TwoRulesWithTwoSlots",
        "builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" }",
        "ranks: 32 role { op { name: \"aa\" collective { type: ALL_TO_ALL size: \"64MiB\" } } "
@@ -118,7 +122,8 @@ const std::vector<FoldingCase>& folding_cases() {
        {"flow.routing=spray", "collective.all_reduce=halving_doubling", "collective.all_to_all=hierarchical", "collective.slots=2",
         "collective.chunk=256KiB"},
        1},
-      // 1,000,000 bytes over 12 ranks: part i ends at floor((i + 1) x 250,000 / 3), so sizes repeat every three positions.
+      // 1,000,000 bytes over 12 ranks: part i ends at floor((i + 1) x 250,000 / 3), so sizes repeat
+      // every three positions.
       {"PartsThatDifferByAByte",
        "builder: \"single_switch\" set { name: \"hosts\" value: \"24\" }",
        "ranks: 24 communicator { name: \"half\" size: 12 } role { op { name: \"ar\" collective { type: ALL_REDUCE communicator: "
@@ -166,7 +171,8 @@ const std::vector<FoldingCase>& folding_cases() {
        {"collective.all_reduce=double_binary_tree", "collective.broadcast=double_binary_tree",
         "collective.reduce=double_binary_tree"},
        6},
-      // Two groups of four hosts of four ranks: heads on the first and the last rail, chains in between.
+      // Two groups of four hosts of four ranks: heads on the first and the last rail, chains in
+      // between.
       {"DoubleBinaryTreesWithChains",
        "builder: \"single_switch\" set { name: \"hosts\" value: \"8\" } set { name: \"gpus_per_host\" value: \"4\" } set { name: "
        "\"nics_per_host\" value: \"4\" }",
@@ -192,7 +198,8 @@ const std::vector<FoldingCase>& folding_cases() {
        {"collective.all_reduce=halving_doubling", "collective.reduce_scatter=halving_doubling",
         "collective.all_gather=halving_doubling"},
        3},
-      // 1,000,000 bytes over 12 ranks: sizes repeat every three positions, as in PartsThatDifferByAByte.
+      // 1,000,000 bytes over 12 ranks: sizes repeat every three positions, as in
+      // PartsThatDifferByAByte.
       {"Bruck",
        "builder: \"single_switch\" set { name: \"hosts\" value: \"24\" }",
        "ranks: 24 communicator { name: \"half\" size: 12 } role { op { name: \"aa\" collective { type: ALL_TO_ALL communicator: "
@@ -214,8 +221,9 @@ const std::vector<FoldingCase>& folding_cases() {
        {"collective.all_to_all=pairwise", "collective.reduce_scatter=pairwise", "collective.all_gather=pairwise",
         "collective.all_to_all_v=pairwise"},
        1},
-      // Two hosts per leaf and sprayed spines: rings over hosts cross a leaf at every other host; a rank is told
-      // from others by its pair (four in a host) and by whether its host is the first or the second of its leaf.
+      // Two hosts per leaf and sprayed spines: rings over hosts cross a leaf at every other host; a
+      // rank is told from others by its pair (four in a host) and by whether its host is the first
+      // or the second of its leaf.
       {"TensorExpertDataParallel",
        "builder: \"clos\" set { name: \"hosts\" value: \"16\" } set { name: \"gpus_per_host\" value: \"8\" } set { name: "
        "\"hosts_per_leaf\" "
@@ -239,7 +247,8 @@ const std::vector<FoldingCase>& folding_cases() {
        "op { name: \"q\" collective { type: ALL_GATHER communicator: \"pair\" size: \"4MB\" priority: 0 } } }\n",
        {},
        1},
-      // Queue pairs that do not get to their share of the links; a rank is told from others by its host's place at its leaf.
+      // Queue pairs that do not get to their share of the links; a rank is told from others by its
+      // host's place at its leaf.
       {"RateLimitedQueuePairs",
        "builder: \"clos\" set { name: \"hosts\" value: \"16\" } set { name: \"gpus_per_host\" value: \"1\" } set { name: "
        "\"hosts_per_leaf\" value: "
@@ -247,7 +256,8 @@ const std::vector<FoldingCase>& folding_cases() {
        "ranks: 16 role { op { name: \"aa\" collective { type: ALL_TO_ALL size: \"16MB\" } } }",
        {"flow.routing=spray", "flow.queue_pairs=2", "flow.queue_pair_rate_max=10Gbps"},
        4},
-      // Rings along the rails cross leaf groups at every fourth host: a rank is told from others by its host's place in its group.
+      // Rings along the rails cross leaf groups at every fourth host: a rank is told from others by
+      // its host's place in its group.
       {"HierarchicalAllReduce",
        "builder: \"rail_optimized\" set { name: \"hosts\" value: \"16\" } set { name: \"hosts_per_leaf_group\" value: \"4\" }",
        "ranks: 128 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"1MiB\" } } }",
@@ -281,7 +291,8 @@ TEST(Folding, AgreesOnRandomWorkloads) {
                      " set { name: \"gpus_per_host\" value: \"" + std::to_string(gpus) + "\" }" +
                      " set { name: \"nics_per_host\" value: \"" + std::to_string(random.below(2) == 0 ? 1 : gpus) + "\" }";
     if (gpus > 1 && random.below(4) == 0) {
-      // Cables inside and outside of a host that look alike: only headers and latencies tell them apart.
+      // Cables inside and outside of a host that look alike: only headers and latencies tell them
+      // apart.
       given.topology = std::string("builder: \"") + builder + "\" set { name: \"hosts\" value: \"" + std::to_string(hosts) +
                        "\" }" + " set { name: \"gpus_per_host\" value: \"" + std::to_string(gpus) + "\" }" +
                        " set { name: \"nics_per_host\" value: \"" + std::to_string(gpus) + "\" }" +
@@ -335,8 +346,9 @@ TEST(Folding, AgreesOnRandomWorkloads) {
   EXPECT_GT(folded_runs, workloads / 2) << "the generator makes ranks that are alike";
 }
 
-// Folding once took messages inside and between hosts for alike where cables have one rate and delay and switches take no time, though only
-// the latter have headers and a NIC's latencies: the pairs {2, 4} and {3, 5} are in two hosts each, {0, 1} and {6, 7} in one.
+// Folding once took messages inside and between hosts for alike where cables have one rate and
+// delay and switches take no time, though only the latter have headers and a NIC's latencies: the
+// pairs {2, 4} and {3, 5} are in two hosts each, {0, 1} and {6, 7} in one.
 TEST(Folding, TellsHostsFromFabric) {
   const ScratchFolder folder;
   FoldingCase given;
@@ -366,7 +378,8 @@ RunFlags jobs_of(const ScratchFolder& folder, const std::string& jobs, const std
   folder.write("exchange.textproto", exchange);
   folder.write("pair.textproto", pair);
   RunFlags flags;
-  // One pod of leafs and two aggregation switches, oversubscribed so that jobs meet on the leafs' uplinks.
+  // One pod of leafs and two aggregation switches, oversubscribed so that jobs meet on the leafs'
+  // uplinks.
   std::string topology = "topology { builder: \"clos\"";
   for (const auto& [name, value] : std::map<std::string, std::string>{{"hosts", "12"},
                                                                       {"gpus_per_host", "4"},
@@ -395,12 +408,14 @@ void expect_same_jobs(const ScenarioRun& folded, const ScenarioRun& whole) {
   }
 }
 
-// A job alone has ranks that are alike; a second one, which comes while the first runs and loads some of its links and not others, tells them
-// apart. What the first did before must be what it would have done, and both must go on as every rank simulated does.
+// A job alone has ranks that are alike; a second one, which comes while the first runs and loads
+// some of its links and not others, tells them apart. What the first did before must be what it
+// would have done, and both must go on as every rank simulated does.
 TEST(Folding, StartsAgainWhenAJobTellsRanksApart) {
   const ScratchFolder folder;
-  // Two hosts share a leaf. The pair takes half of the first host, "first" the ranks from there on to half of the fifth host, "second" from
-  // there to half of the ninth: it loads the uplinks of the leaf that it shares with "first". "third" comes while all run.
+  // Two hosts share a leaf. The pair takes half of the first host, "first" the ranks from there on
+  // to half of the fifth host, "second" from there to half of the ninth: it loads the uplinks of
+  // the leaf that it shares with "first". "third" comes while all run.
   const std::string alone =
       "job { name: \"pair\" iterations: 1 workload { file: \"pair.textproto\" } }\n"
       "job { name: \"first\" iterations: 4 workload { file: \"exchange.textproto\" } }\n";
@@ -420,7 +435,8 @@ TEST(Folding, StartsAgainWhenAJobTellsRanksApart) {
   expect_alike(folded, whole, 800);
 }
 
-// A run that starts again for each of many jobs would take long: after 16 times all ranks are simulated, unless folding was asked for.
+// A run that starts again for each of many jobs would take long: after 16 times all ranks are
+// simulated, unless folding was asked for.
 TEST(Folding, GivesUpWhereJobsComeAllTheTime) {
   const ScratchFolder folder;
   folder.write("large.textproto", "ranks: 512\nrole { op { name: \"b\" collective { type: BROADCAST size: \"1MB\" } } }\n");
@@ -439,7 +455,8 @@ TEST(Folding, GivesUpWhereJobsComeAllTheTime) {
     flags.scenario_file = folder.write("scenario_" + fold + std::to_string(pairs) + ".textproto", text);
     return run_scenario(flags, ScenarioRunOptions{});
   };
-  // No two ranks of the large job are alike, so that the first pair is the first reason to start again.
+  // No two ranks of the large job are alike, so that the first pair is the first reason to start
+  // again.
   const ScenarioRun few = scenario("auto", 16);
   EXPECT_EQ(few.summary.ranks_total, 512U + 2 * 16);
   EXPECT_GT(few.summary.ranks_simulated, 0U);
@@ -450,7 +467,8 @@ TEST(Folding, GivesUpWhereJobsComeAllTheTime) {
   expect_same_jobs(asked, many);
 }
 
-// Jobs of random shapes at random times, by several schedulers' queues: folded or not, they end at the same times.
+// Jobs of random shapes at random times, by several schedulers' queues: folded or not, they end at
+// the same times.
 TEST(Folding, AgreesOnRandomListsOfJobs) {
   std::uint32_t folded_runs = 0;
   for (std::uint32_t round = 0; round < (WEFT_SANITIZED ? 4 : 12); ++round) {
@@ -475,8 +493,9 @@ TEST(Folding, AgreesOnRandomListsOfJobs) {
 }
 
 // Another allocation may tell flows apart that are alike, and must not be folded.
-// A ring over hosts of three pods, of which the last one is half used: neighbours in other pods are farther away, and no two ranks are alike. With a tolerance
-// all are, and the ring, whose 78 steps wait for each other, is off by no more than 78 times that. Each GPU still sends as many bytes.
+// A ring over hosts of three pods, of which the last one is half used: neighbours in other pods are
+// farther away, and no two ranks are alike. With a tolerance all are, and the ring, whose 78 steps
+// wait for each other, is off by no more than 78 times that. Each GPU still sends as many bytes.
 TEST(Folding, IsLooseWithATolerance) {
   const ScratchFolder folder;
   FoldingCase given;
@@ -523,7 +542,8 @@ TEST(Folding, LeavesHashedCollisionsAlone) {
   EXPECT_EQ(run.summary.ranks_simulated_if_sprayed, 8U);
 }
 
-// Adaptive paths depend on what is under way: where there is a choice between paths, all ranks are simulated, where there is none, they fold.
+// Adaptive paths depend on what is under way: where there is a choice between paths, all ranks are
+// simulated, where there is none, they fold.
 TEST(Folding, LeavesAdaptiveChoicesAlone) {
   const ScratchFolder folder;
   const auto& cases = folding_cases();

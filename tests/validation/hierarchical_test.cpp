@@ -1,4 +1,5 @@
-// Hierarchical collectives on a small rail-optimised fabric: time and bytes on every link follow from a few lines of arithmetic.
+// Hierarchical collectives on a small rail-optimised fabric: time and bytes on every link follow
+// from a few lines of arithmetic.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,9 +73,10 @@ TEST(HierarchicalRuns, AllReduceTakesTwoPhasesInsideAndAllPiecesOnTheRails) {
     for (const std::string inside : {"ring", "direct"}) {
       const ScenarioRun run = run_hierarchical("ALL_REDUCE", kBytes,
                                                {"hierarchical.pieces=" + std::to_string(pieces), "hierarchical.inside=" + inside});
-      // A phase inside a host brings (G-1)/G of a piece through every NVLink, one on the rails 2 (H-1)/H of a GPU's share of a
-      // piece. Rails are slower, so that they are busy from the end of the first reduce-scatter to the start of the last
-      // all-gather; of each of the 2 (H-1) messages of a piece the next waits for the last packet.
+      // A phase inside a host brings (G-1)/G of a piece through every NVLink, one on the rails 2
+      // (H-1)/H of a GPU's share of a piece. Rails are slower, so that they are busy from the end
+      // of the first reduce-scatter to the start of the last all-gather; of each of the 2 (H-1)
+      // messages of a piece the next waits for the last packet.
       const double t_inside = seconds(kBytes / pieces * (kPerHost - 1) / kPerHost, kNvlink_bps);
       const double t_rails = seconds(2 * kBytes / kPerHost * (kHosts - 1) / kHosts, kNic_bps);
       const double expected_s = 2 * t_inside + t_rails + pieces * 2 * (kHosts - 1) * kLastPacket_s;
@@ -98,8 +100,8 @@ TEST(HierarchicalRuns, ReduceScatterAndAllGatherTakeHalfOfThat) {
 }
 
 TEST(HierarchicalRuns, AllToAllHandsOnInsideAndSendsAlongTheRails) {
-  // Inside a host a GPU hands on all but its rail's 1/G of the buffer; along its rail go the G blocks of its host for each other
-  // host.
+  // Inside a host a GPU hands on all but its rail's 1/G of the buffer; along its rail go the G
+  // blocks of its host for each other host.
   const double nvlink = kBytes * (kPerHost - 1) / kPerHost;
   const double nic = kBytes / kRanks * kPerHost * (kHosts - 1);
   const double expected_s = seconds(nvlink, kNvlink_bps) + seconds(nic, kNic_bps) + kLastPacket_s;
@@ -111,8 +113,9 @@ TEST(HierarchicalRuns, AllToAllHandsOnInsideAndSendsAlongTheRails) {
 TEST(HierarchicalRuns, BroadcastPassesSharesAlongTheRails) {
   const int pieces = 64;
   const ScenarioRun run = run_hierarchical("BROADCAST", kBytes, {"hierarchical.pieces=" + std::to_string(pieces)}, "root: 5 ");
-  // A chain of H-1 cables, pieces one after the other: pieces + H-2 times a share of a piece. Before, the root scatters a piece to
-  // the G-1 others, and afterwards the last piece is gathered. The scatter of later pieces is over long before.
+  // A chain of H-1 cables, pieces one after the other: pieces + H-2 times a share of a piece.
+  // Before, the root scatters a piece to the G-1 others, and afterwards the last piece is gathered.
+  // The scatter of later pieces is over long before.
   const double piece = kBytes / pieces;
   const double expected_s = 2 * seconds(piece * (kPerHost - 1) / kPerHost, kNvlink_bps) +
                             (pieces + kHosts - 2) * seconds(piece / kPerHost, kNic_bps) + (kHosts - 1) * kLastPacket_s;

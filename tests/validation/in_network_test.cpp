@@ -1,4 +1,5 @@
-// Collectives that switches carry out: time and bytes of whole runs follow from a few lines of arithmetic.
+// Collectives that switches carry out: time and bytes of whole runs follow from a few lines of
+// arithmetic.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +82,8 @@ TEST(InNetworkRuns, NvlsTakesTheBufferAndTheShareOfTheSum) {
   for (const int n : {2, 4, 8}) {
     for (const double bytes : {1e6, 256e6}) {
       const ScenarioRun run = run_collective(one_host(n), "ALL_REDUCE", bytes, "nvls");
-      // Every GPU reads 1/n of the sum, for which all send their whole buffer, and writes it back to all.
+      // Every GPU reads 1/n of the sum, for which all send their whole buffer, and writes it back
+      // to all.
       const double each_way = bytes * (1 + 1.0 / n);
       const double expected_s = alpha_s + seconds(each_way, kNvlink_bps);
       EXPECT_NEAR(collective_s(run), expected_s, 1e-3 * expected_s) << n;
@@ -99,9 +101,10 @@ TEST(InNetworkRuns, NvlsTakesTheBufferAndTheShareOfTheSum) {
   }
 }
 
-// nccl-tests on an H100 server, 2 to 4 GB, algbw in GB/s by number of GPUs: NVIDIA/nccl issue 1455. The same report has 365 to 370 GB/s for
-// rings, 0.82 of 450; what is left of that in NVSwitches, 0.84, is fitted to these four numbers, and NCCL's tuning model has 0.85. That it
-// is one number for all of them is what S (1 + 1/n) says.
+// nccl-tests on an H100 server, 2 to 4 GB, algbw in GB/s by number of GPUs: NVIDIA/nccl issue 1455.
+// The same report has 365 to 370 GB/s for rings, 0.82 of 450; what is left of that in NVSwitches,
+// 0.84, is fitted to these four numbers, and NCCL's tuning model has 0.85. That it is one number
+// for all of them is what S (1 + 1/n) says.
 TEST(InNetworkRuns, NvlsOnH100IsAsFastAsMeasured) {
   const double bytes = 4e9;
   const std::vector<std::string> settings = {"flow.nvlink_efficiency=0.82", "flow.nvls_efficiency=0.84"};
@@ -156,8 +159,8 @@ TEST(InNetworkRuns, SharpSendsTheBufferOnceEachWay) {
   }
 }
 
-// Graham et al., SHArP (COMHPC 2016), measured 2.83 us for 8 bytes of 128 hosts. On two levels of switches there are three between two
-// hosts of different leaves.
+// Graham et al., SHArP (COMHPC 2016), measured 2.83 us for 8 bytes of 128 hosts. On two levels of
+// switches there are three between two hosts of different leaves.
 TEST(InNetworkRuns, SharpOfEightBytesTakesThreeMicroseconds) {
   const Cluster cluster{"builder: \"clos\"" + set("hosts", "128") + set("gpus_per_host", "1") + set("hosts_per_leaf", "16") +
                             set("leafs_per_pod", "8") + set("aggs_per_pod", "8") + set("spines", "0"),
@@ -183,7 +186,8 @@ TEST(InNetworkRuns, SharpOverHostsPipelinesHostsAndRails) {
     std::vector<std::string> settings = ideal;
     settings.push_back("sharp.pieces=" + std::to_string(pieces));
     const ScenarioRun run = run_collective(cluster, "ALL_REDUCE", bytes, "sharp", settings);
-    // The rails are busy from the end of the first piece's reduce_scatter inside the hosts until the last one's all_gather.
+    // The rails are busy from the end of the first piece's reduce_scatter inside the hosts until
+    // the last one's all_gather.
     const double t_inside = seconds(bytes / pieces, kNvlink_bps);
     const double t_rails = seconds(bytes / per_host, kNic_bps);
     const double expected_s = 2 * t_inside + t_rails;
@@ -193,7 +197,8 @@ TEST(InNetworkRuns, SharpOverHostsPipelinesHostsAndRails) {
     expect_bytes(run, "nic", "leaf", bytes / per_host, hosts * per_host);
     expect_bytes(run, "leaf", "nic", bytes / per_host, hosts * per_host);
   }
-  // Inside a host the whole buffer rises; then one n-th of a rail's quarter comes down to each host.
+  // Inside a host the whole buffer rises; then one n-th of a rail's quarter comes down to each
+  // host.
   const ScenarioRun scattered = run_collective(cluster, "REDUCE_SCATTER", bytes, "sharp", ideal);
   const double expected_s = seconds(bytes / 4, kNvlink_bps) + seconds(bytes / per_host, kNic_bps);
   EXPECT_NEAR(collective_s(scattered), expected_s, 5e-3 * expected_s);
@@ -205,8 +210,10 @@ TEST(InNetworkRuns, SharpOverHostsPipelinesHostsAndRails) {
   expect_bytes(gathered, "leaf", "nic", bytes / per_host, hosts * per_host);
 }
 
-// Two collectives at once on the same GPUs share the links; a rank that computes first makes all wait.
-// What stands in the way of switches shows when their operations are registered; a rule that wanted them is passed over all the same.
+// Two collectives at once on the same GPUs share the links; a rank that computes first makes all
+// wait.
+// What stands in the way of switches shows when their operations are registered; a rule that wanted
+// them is passed over all the same.
 TEST(InNetworkRuns, RulesAreToldWhenSwitchesCannot) {
   const ScratchFolder folder;
   const std::string rules =
@@ -240,8 +247,8 @@ TEST(InNetworkRuns, CollectivesShareLinksAndWaitForTheSlowest) {
   EXPECT_NEAR(collective_s(waits), 5e-3 + alpha_s + move_s, 1e-3 * move_s);
 }
 
-// Jobs whose operations are registered while others run, over shared leaf cables: results do not depend on threads, which run_scenario()
-// compares.
+// Jobs whose operations are registered while others run, over shared leaf cables: results do not
+// depend on threads, which run_scenario() compares.
 TEST(InNetworkRuns, JobsThatComeAndGoShareTheFabric) {
   const ScratchFolder folder;
   folder.write("work.textproto",

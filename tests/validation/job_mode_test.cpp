@@ -1,4 +1,5 @@
-// Job mode on real traces: every job of the trace is in jobs.csv, no GPU is booked twice, and the makespan respects the work.
+// Job mode on real traces: every job of the trace is in jobs.csv, no GPU is booked twice, and the
+// makespan respects the work.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // Real profiler traces replayed with their own measured times.
 //
-// The span of a trace is the time from the begin of its first event to the end of its last one, as Python's json module and the
-// definition give it: nccl_data 684,372.938 us, its steps ProfilerStep#4 .. #6 222,503.3, 219,786.4 and 224,936.2 us from begin to
-// begin (the last to its end); sampled_rank-0 1,230,289 us, sampled_rank-1 1,238,593 us.
+// The span of a trace is the time from the begin of its first event to the end of its last one, as
+// Python's json module and the definition give it: nccl_data 684,372.938 us, its steps
+// ProfilerStep#4 .. #6 222,503.3, 219,786.4 and 224,936.2 us from begin to begin (the last to its
+// end); sampled_rank-0 1,230,289 us, sampled_rank-1 1,238,593 us.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +36,8 @@ class KinetoReplay : public testing::Test {
 };
 
 TEST_F(KinetoReplay, WholeTraceTakesItsMeasuredSpan) {
-  // Asked for: within 2 %. The rebuilt dependencies explain every op, so nothing is lost but rounding to nanoseconds.
+  // Asked for: within 2 %. The rebuilt dependencies explain every op, so nothing is lost but
+  // rounding to nanoseconds.
   const double span_s = 684'372.938e-6;
   EXPECT_NEAR(replayed_s(real_data("workloads/kineto/nccl_data.json.gz")), span_s, span_s * 1e-4);
 }
@@ -63,8 +65,8 @@ TEST_F(KinetoReplay, SimulatedCollectivesTakeThePlaceOfRecordedOnes) {
   const ScenarioRun run = run_scenario(flags);
   // Per iteration 2 broadcasts and 5 all-reduces.
   EXPECT_EQ(run.collectives.size(), 7u);
-  // The all-reduce of 31.5 MB moves half of it twice through 400 Gb/s: 630 us, far below the 2.4 ms of PCIe that were recorded.
-  // With 92 B of headers per 1,448 B and latencies below 50 us.
+  // The all-reduce of 31.5 MB moves half of it twice through 400 Gb/s: 630 us, far below the 2.4 ms
+  // of PCIe that were recorded. With 92 B of headers per 1,448 B and latencies below 50 us.
   double longest_ns = 0;
   for (const auto& row : run.collectives) longest_ns = std::max(longest_ns, std::stod(row.at("duration_ns")));
   const double payload_ns = 4.0 * 7'875'584 * 8 / 400e9 * 1e9;

@@ -1,5 +1,5 @@
-// Workloads from text tables and templates, run as a whole: the same all-reduce from every source ends at the same tick, passes and
-// pipelines take the time that a line of arithmetic gives.
+// Workloads from text tables and templates, run as a whole: the same all-reduce from every source
+// ends at the same tick, passes and pipelines take the time that a line of arithmetic gives.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,8 +11,8 @@
 namespace weft::layer_text_runs_test {
 namespace {
 
-/// Seconds of an empty message over one switch with 2 m of fibre on each side, and of a message's bytes on the wire; derived in
-/// closed_forms_test.
+/// Seconds of an empty message over one switch with 2 m of fibre on each side, and of a message's
+/// bytes on the wire; derived in closed_forms_test.
 constexpr double kAlpha_s = 1e-6 + 20e-9 + 500e-9 + 500e-9;
 double wire_s(double bytes) { return (bytes + 16 + std::ceil((bytes + 16) / 4096) * 82) * 8 / 400e9; }
 double ring_s(int ranks, double bytes) { return 2 * (ranks - 1) * (kAlpha_s + wire_s(bytes / ranks)); }
@@ -55,7 +55,8 @@ TEST(LayerTextRuns, OneAllReduceEndsAtTheSameTickFromEverySource) {
 }
 
 TEST(LayerTextRuns, ATransformerPassIsItsChain) {
-  // Two ranks, tp 2: F 1 ms, f, update 1 us, I 2 ms, i, update, W 3 ms; nothing overlaps, and dp groups of one do not communicate.
+  // Two ranks, tp 2: F 1 ms, f, update 1 us, I 2 ms, i, update, W 3 ms; nothing overlaps, and dp
+  // groups of one do not communicate.
   const ScenarioRun run = run_on_one_switch(
       "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 2\n1\n"
       "layer -1 1000000 ALLREDUCE 8000000 2000000 ALLREDUCE 16000000 3000000 ALLREDUCE 8000000 1000\n",
@@ -65,8 +66,8 @@ TEST(LayerTextRuns, ATransformerPassIsItsChain) {
 }
 
 TEST(LayerTextRuns, WeightGradientsHideBehindBackward) {
-  // DATA on 4 ranks: F 1 + 1 ms; W of b 1 ms, then its all-reduce of 4 MB (about 0.13 ms) beside I of b (5 ms) and W of a
-  // (1 ms); what shows is a's.
+  // DATA on 4 ranks: F 1 + 1 ms; W of b 1 ms, then its all-reduce of 4 MB (about 0.13 ms) beside I
+  // of b (5 ms) and W of a (1 ms); what shows is a's.
   const ScenarioRun run = run_on_one_switch(
       "DATA\n2\n"
       "a -1 1000000 NONE 0 0 NONE 0 1000000 ALLREDUCE 4000000 0\n"
@@ -77,8 +78,8 @@ TEST(LayerTextRuns, WeightGradientsHideBehindBackward) {
 }
 
 TEST(LayerTextRuns, OneForwardOneBackwardFillsThePipeline) {
-  // 4 stages of one layer, 6 micro-batches, forward 10 ms and backward 20 ms: (6 + 4 - 1) x 30 ms, and
-  // little for messages of 8 kB and the head.
+  // 4 stages of one layer, 6 micro-batches, forward 10 ms and backward 20 ms: (6 + 4 - 1) x 30 ms,
+  // and little for messages of 8 kB and the head.
   const ScenarioRun run = run_on_one_switch(made("llm", {{"tp", "1"},
                                                          {"dp", "1"},
                                                          {"pp", "4"},

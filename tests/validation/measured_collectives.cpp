@@ -83,7 +83,8 @@ const std::vector<MeasuredCollectives>& measured_collectives() {
     std::vector<MeasuredCollectives> all;
     for (const auto& [ranks, file] : {std::pair(2u, "kernels/vtrain/trace/a100_AR_GPU2_1M_1024M.csv"),
                                       std::pair(4u, "kernels/vtrain/trace/a100_AR_GPU4_1M_1024M.csv")}) {
-      // The column is headed "ns" and in microseconds times 1,000; the first of two times is that of the run out of place.
+      // The column is headed "ns" and in microseconds times 1,000; the first of two times is that
+      // of the run out of place.
       all.push_back(
           {"hgx_a100", "all_reduce", file, lone_server("hgx_a100", ranks), ranks, "size(B)", 1, "time(ns)", 1e-3, 5, true, {}});
     }

@@ -1,11 +1,15 @@
-// Measured collectives: what NCCL took on real machines beside what Weft simulates for them with its defaults.
+// Measured collectives: what NCCL took on real machines beside what Weft simulates for them with
+// its defaults.
 //
-// Where it sits: measured_collectives_test asserts the errors; the program measured_collectives prints the table of README.md.
+// Where it sits: measured_collectives_test asserts the errors; the program measured_collectives
+// prints the table of README.md.
 //
-// A data set is one file's times of one collective on one machine and number of ranks. Weft runs each of its sizes from 64 KB on,
-// every `row_stride`-th row, on the server of the machine's name; nothing else is set. Constants of a machine
-// (host/collectives/nccl_tuner) were fitted to the sizes with even numbers, counted from 0 in the order of size over the rows
-// that are read; those with odd numbers are held out. A set of a machine that nothing was fitted to is held out as a whole.
+// A data set is one file's times of one collective on one machine and number of ranks. Weft runs
+// each of its sizes from 64 KB on, every `row_stride`-th row, on the server of the machine's name;
+// nothing else is set. Constants of a machine (host/collectives/nccl_tuner) were fitted to the
+// sizes with even numbers, counted from 0 in the order of size over the rows that are read; those
+// with odd numbers are held out. A set of a machine that nothing was fitted to is held out as a
+// whole.
 #pragma once
 
 #include <string>
@@ -57,7 +61,8 @@ ErrorSummary summarize_errors(const std::vector<CollectiveTime>& times);
 
 /// Cells of a table: how many times, median error, worst.
 std::string error_cells(const std::vector<CollectiveTime>& times);
-/// A workload that runs all sizes, each collective ("c0", "c1" and so on) when the one before has ended.
+/// A workload that runs all sizes, each collective ("c0", "c1" and so on) when the one before has
+/// ended.
 std::string collectives_workload_text(std::string_view collective, unsigned ranks, const std::vector<CollectiveTime>& times);
 
 /// The Markdown table of all data sets, with a final newline.

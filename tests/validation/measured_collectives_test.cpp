@@ -8,7 +8,8 @@
 namespace weft::measured_collectives_test {
 namespace {
 
-// Over all sizes that nothing was fitted to, with defaults alone: below 5 % from 16 MiB on, below 25 % from 64 KiB on.
+// Over all sizes that nothing was fitted to, with defaults alone: below 5 % from 16 MiB on, below
+// 25 % from 64 KiB on.
 TEST(MeasuredCollectives, MedianErrorsOfHeldOutSizesAreSmall) {
   std::vector<CollectiveTime> all;
   for (const MeasuredCollectives& set : measured_collectives()) {
@@ -38,7 +39,8 @@ TEST(MeasuredCollectives, TheReadmeHasTheTable) {
 }
 
 TEST(MeasuredCollectives, ErrorsAreSummarisedByMedianAndWorst) {
-  // 10 % too fast, exact, 30 % too slow; with a fourth of 20 % the median is the mean of 10 % and 20 %.
+  // 10 % too fast, exact, 30 % too slow; with a fourth of 20 % the median is the mean of 10 % and
+  // 20 %.
   std::vector<CollectiveTime> times = {{1, 100, 90, true}, {1, 100, 100, true}, {1, 100, 130, true}};
   EXPECT_NEAR(summarize_errors(times).median, 0.1, 1e-12);
   EXPECT_NEAR(summarize_errors(times).worst, 0.3, 1e-12);

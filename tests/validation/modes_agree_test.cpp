@@ -1,4 +1,5 @@
-// Flow mode against packet mode where nobody meets anybody: any difference comes from queues, marks, pauses or losses, and here there are none.
+// Flow mode against packet mode where nobody meets anybody: any difference comes from queues,
+// marks, pauses or losses, and here there are none.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +61,8 @@ class BothModes {
     flags.settings = settings;
     if (mode == "packet") flags.settings.emplace_back("packet.congestion_control=none");
     const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
-    // Without the 20 us that starting and ending the job take, which would hide what differs in short runs.
+    // Without the 20 us that starting and ending the job take, which would hide what differs in
+    // short runs.
     Outcome outcome{run.summary.mean_iteration_s * 1e6};
     for (const auto& row : run.flows) outcome.slowdown_max = std::max(outcome.slowdown_max, std::stod(row.at("slowdown")));
     return outcome;
@@ -75,7 +77,8 @@ std::string set(const std::string& name, const std::string& value) {
   return " set { name: \"" + name + "\" value: \"" + value + "\" }";
 }
 
-/// As fast between sites as inside, so that a ring is alone on all its links; truth.py has rings over sites of rails with their defaults.
+/// As fast between sites as inside, so that a ring is alone on all its links; truth.py has rings
+/// over sites of rails with their defaults.
 Fabric two_sites(const std::string& round_trip) {
   return {"two sites, " + round_trip,
           "builder: \"multi_site\"" + set("wan_rtt", round_trip) + set("wan_rate", "400Gbps") + set("fabric", "single_switch") +
@@ -90,8 +93,9 @@ std::vector<Fabric> fabrics() {
           {"dual plane", "builder: \"dual_plane_rail\"" + set("hosts", "2"), 16}};
 }
 
-// Expectation: a ring sends to its neighbours only, one message at a time, whose paths meet nowhere on one switch and between neighbours of these fabrics. So both
-// modes take the same, but for the acknowledgements that share the cables with data: 86 B for every 16 packets, below 1 %.
+// Expectation: a ring sends to its neighbours only, one message at a time, whose paths meet nowhere
+// on one switch and between neighbours of these fabrics. So both modes take the same, but for the
+// acknowledgements that share the cables with data: 86 B for every 16 packets, below 1 %.
 TEST(ModesAgree, OnRingsOfAnySize) {
   for (const Fabric& fabric : fabrics()) {
     for (const char* size : {"1B", "1KiB", "64KiB", "1MiB", "64MiB", "256MiB"}) {
@@ -108,14 +112,16 @@ TEST(ModesAgree, OnRingsOfAnySize) {
   }
 }
 
-/// Cases of one fabric: how many there were in which no transfer shared a link with another, how many others, and how far these were apart on average.
+/// Cases of one fabric: how many there were in which no transfer shared a link with another, how
+/// many others, and how far these were apart on average.
 struct Tally {
   int alone = 0;
   int shared = 0;
   double apart_mean = 0;
 };
 
-/// Whether a gathered buffer of so many shards of this size is more than packet mode moves in seconds.
+/// Whether a gathered buffer of so many shards of this size is more than packet mode moves in
+/// seconds.
 bool is_too_much(CollectiveType type, const std::string& size) {
   return size == "256MiB" && (type == CollectiveType::all_gather || type == CollectiveType::gather ||
                               type == CollectiveType::scatter || type == CollectiveType::all_to_all_v);
@@ -139,7 +145,8 @@ Tally compare_all_algorithms(const Fabric& fabric, const std::vector<std::string
         try {
           packet = modes.run("packet", settings);
         } catch (const InputError& error) {
-          // nvls between hosts and sharp, whose operations packet switches have in flow mode only; program, for want of a file.
+          // nvls between hosts and sharp, whose operations packet switches have in flow mode only;
+          // program, for want of a file.
           EXPECT_EQ(error.diagnostics().front().code, "algorithm-objects") << what;
           break;
         }
@@ -161,11 +168,14 @@ Tally compare_all_algorithms(const Fabric& fabric, const std::vector<std::string
   return tally;
 }
 
-// Expectation: where flow mode has no transfer that takes longer than it would by itself, no two were on a link at a time. Nothing collides, and
-// packets take the same within 2 %, whatever the algorithm. Others share links by their nature: many to one, two children of a tree, ranks of other rails, hashed
-// paths. There the modes differ in what fluid flows leave out: transfers that start together come to their common link as far apart as their ways are long, and a
-// card is done with a message while its packets still wait in a switch. That comes to 4 % on average of a fabric at most, and to 30 % where most of the time is the
-// latency of the longest way (a gather over sites).
+// Expectation: where flow mode has no transfer that takes longer than it would by itself, no two
+// were on a link at a time. Nothing collides, and packets take the same within 2 %, whatever the
+// algorithm. Others share links by their nature: many to one, two children of a tree, ranks of
+// other rails, hashed paths. There the modes differ in what fluid flows leave out: transfers that
+// start together come to their common link as far apart as their ways are long, and a card is done
+// with a message while its packets still wait in a switch. That comes to 4 % on average of a fabric
+// at most, and to 30 % where most of the time is the latency of the longest way (a gather over
+// sites).
 TEST(ModesAgree, OnEveryAlgorithmWhereNothingCollides) {
   std::vector<Fabric> all = fabrics();
   all.push_back({"one host", "builder: \"lone_server\"", 8});
@@ -183,8 +193,10 @@ TEST(ModesAgree, OnEveryAlgorithmWhereNothingCollides) {
   }
 }
 
-// A queue pair alone was as slow as the cables between its GPU and the card, several together were not.
-// Expectation: two flows of 10 MB of a GPU whose PCIe does 200 Gb/s, half of what its card does, take as long as 20 MB at that rate, headers included.
+// A queue pair alone was as slow as the cables between its GPU and the card, several together were
+// not.
+// Expectation: two flows of 10 MB of a GPU whose PCIe does 200 Gb/s, half of what its card does,
+// take as long as 20 MB at that rate, headers included.
 TEST(ModesAgree, WhereTheWayToTheCardIsSlowerThanTheCard) {
   const ScratchFolder folder;
   RunFlags flags;
@@ -198,7 +210,8 @@ TEST(ModesAgree, WhereTheWayToTheCardIsSlowerThanTheCard) {
   }
 }
 
-// Expectation: hashed paths of 16 flows of a fat tree collide now here, now there; every seed of the run has its own, and ecmp_seed keeps them.
+// Expectation: hashed paths of 16 flows of a fat tree collide now here, now there; every seed of
+// the run has its own, and ecmp_seed keeps them.
 TEST(ModesAgree, PathsFollowTheSeedOfTheRun) {
   const ScratchFolder folder;
   RunFlags flags;

@@ -83,7 +83,8 @@ class Both:
         if done.returncode != 0:
             raise RuntimeError(" ".join(command) + "\n" + done.stderr)
         self.summary = json.loads(done.stdout)
-        # Iterations where there are some, as starting and ending a job take 20 us, and otherwise completions of flows.
+        # Iterations where there are some, as starting and ending a job take 20 us, and otherwise
+        # completions of flows.
         figure = "mean_iteration_s" if self.summary["iterations"] else "mean_fct_s"
         self.packet_s = self.summary[figure]
         self.flow_s = self.summary["flow_mode"][figure]

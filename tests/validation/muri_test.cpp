@@ -1,8 +1,10 @@
-// The 400 jobs of Muri (Zhao et al., SIGCOMM 2022) on 8 hosts of 8 GPUs, against what the cluster's log says that became of each under SRTF and Tiresias.
+// The 400 jobs of Muri (Zhao et al., SIGCOMM 2022) on 8 hosts of 8 GPUs, against what the cluster's
+// log says that became of each under SRTF and Tiresias.
 //
-// The log is of a scheduler that decides every 6 minutes. A start took 65 s to 78 s: the slope of (time that a job held GPUs - iterations x iteration_time)
-// over its starts. That scheduler starts every running job anew whenever anything changes (6,232 starts under Tiresias); Weft starts those that were
-// stopped, which is why it stays below the measured means.
+// The log is of a scheduler that decides every 6 minutes. A start took 65 s to 78 s: the slope of
+// (time that a job held GPUs - iterations x iteration_time) over its starts. That scheduler starts
+// every running job anew whenever anything changes (6,232 starts under Tiresias); Weft starts those
+// that were stopped, which is why it stays below the measured means.
 
 #include <gtest/gtest.h>
 

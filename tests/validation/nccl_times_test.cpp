@@ -1,5 +1,5 @@
-// What NCCL's tuner says of a collective and what its simulation takes agree, over machines, numbers of hosts, kinds and sizes: so that no plan leaves links
-// idle that the tuner counts on.
+// What NCCL's tuner says of a collective and what its simulation takes agree, over machines,
+// numbers of hosts, kinds and sizes: so that no plan leaves links idle that the tuner counts on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -105,7 +105,8 @@ TEST(NcclTimes, OfTheSimulationAreThoseOfTheTuner) {
       const long long size = type == CollectiveType::all_gather ? std::max(1LL, bytes / group.ranks) : bytes;
       const NcclChoice best = tuner.choices({type, 0, Bytes::of(size), &layout, nullptr}).front();
       const double ratio = simulated_us.at(std::to_string(i)) / best.time_us;
-      // Chains of pieces that are passed on whole fill slowly, of which the tuner knows nothing; and it rounds the depth of trees down.
+      // Chains of pieces that are passed on whole fill slowly, of which the tuner knows nothing;
+      // and it rounds the depth of trees down.
       const double most = has_root(type) ? 2.5 : 1.6;
       EXPECT_LT(ratio, most) << group.name << ", " << to_text(type) << " of " << bytes << " B by " << best.algorithm << "/"
                              << best.protocol.name << ": " << simulated_us.at(std::to_string(i)) << " us, tuner " << best.time_us;

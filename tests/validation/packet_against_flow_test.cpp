@@ -1,4 +1,5 @@
-// Packet mode under congestion control against flow mode on the same paths, and against what the receivers' links can take at best.
+// Packet mode under congestion control against flow mode on the same paths, and against what the
+// receivers' links can take at best.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +57,8 @@ std::vector<std::string> permutation(long bytes) {
   return rows;
 }
 
-// Expectation: on a path of its own, a flow from a card of 400 Gb/s over a link of 100 Gb/s is as fast as the link. HPCC leaves a twentieth of it free.
+// Expectation: on a path of its own, a flow from a card of 400 Gb/s over a link of 100 Gb/s is as
+// fast as the link. HPCC leaves a twentieth of it free.
 TEST(PacketAgainstFlow, AFastCardOnASlowLink) {
   const ScratchFolder folder;
   const std::string net = folder.write("net.txt", "3 1 2\n2\n0 2 400Gbps 0.0005ms 0\n1 2 100Gbps 0.0005ms 0\n") + ":hpcc";
@@ -68,7 +70,8 @@ TEST(PacketAgainstFlow, AFastCardOnASlowLink) {
   }
 }
 
-// Expectation: with queue pairs spread over hashed paths, which collide, the mean over 128 flows is within 15 % of max-min fair shares.
+// Expectation: with queue pairs spread over hashed paths, which collide, the mean over 128 flows is
+// within 15 % of max-min fair shares.
 TEST(PacketAgainstFlow, AHashedPermutation) {
   const ScratchFolder folder;
   for (const int gbps : {100, 400}) {
@@ -84,8 +87,9 @@ TEST(PacketAgainstFlow, AHashedPermutation) {
   }
 }
 
-// Expectation: 15 flows of 1 MB to one host lose packets in switches without PFC. What is missing alone is sent again under selective repeat, as slowly at first as
-// under go-back-N, which sends more: the last one ends no later.
+// Expectation: 15 flows of 1 MB to one host lose packets in switches without PFC. What is missing
+// alone is sent again under selective repeat, as slowly at first as under go-back-N, which sends
+// more: the last one ends no later.
 TEST(PacketAgainstFlow, SelectiveRepeatIsNoSlowerThanGoBackN) {
   const ScratchFolder folder;
   const std::string net = folder.write(
@@ -105,8 +109,9 @@ TEST(PacketAgainstFlow, SelectiveRepeatIsNoSlowerThanGoBackN) {
   }
 }
 
-// Expectation: 64 flows of 1 MB end in the 5.37 ms that 64 x 1000 packets of 1048 B take on the link of 100 Gb/s to their receiver, as it hardly idles. Without a
-// window 64 MB set out at once, and what rates lose while they come back down the link is one or two percent more.
+// Expectation: 64 flows of 1 MB end in the 5.37 ms that 64 x 1000 packets of 1048 B take on the
+// link of 100 Gb/s to their receiver, as it hardly idles. Without a window 64 MB set out at once,
+// and what rates lose while they come back down the link is one or two percent more.
 TEST(PacketAgainstFlow, AnIncastUnderThePresetHpcc) {
   std::vector<std::string> rows;
   for (int from = 1; from <= 64; ++from) rows.push_back(row(from, 0, 1'000'000));
@@ -119,7 +124,8 @@ TEST(PacketAgainstFlow, AnIncastUnderThePresetHpcc) {
   }
 }
 
-// Expectation: among 64 hosts, each receives 63 x 256 packets of 1048 B, for which its link takes 1.35 ms.
+// Expectation: among 64 hosts, each receives 63 x 256 packets of 1048 B, for which its link takes
+// 1.35 ms.
 TEST(PacketAgainstFlow, AnAllToAllUnderThePresetHpcc) {
   std::vector<std::string> rows;
   for (int from = 0; from < 64; ++from) {
@@ -135,7 +141,8 @@ TEST(PacketAgainstFlow, AnAllToAllUnderThePresetHpcc) {
   }
 }
 
-// Expectation: each of 64 hosts sends to the next one; acknowledgements of every packet take 8 % of the links beside them, which flow mode does not know.
+// Expectation: each of 64 hosts sends to the next one; acknowledgements of every packet take 8 % of
+// the links beside them, which flow mode does not know.
 TEST(PacketAgainstFlow, ARingUnderThePresetHpcc) {
   std::vector<std::string> rows;
   for (int from = 0; from < 64; ++from) rows.push_back(row(2 * from, 2 * ((from + 1) % 64), 256'000));
@@ -163,8 +170,9 @@ std::string two_sites(const ScratchFolder& folder, int pairs, double rtt_ms) {
   return folder.write("net.txt", text) + ":hpcc";
 }
 
-// Expectation: over up to 25 ms of fibre, a lone flow takes as long as in flow mode, whatever congestion control: its window is what the way holds, and it is paced
-// by the slowest link, so that no queue is built. HPCC leaves a twentieth free.
+// Expectation: over up to 25 ms of fibre, a lone flow takes as long as in flow mode, whatever
+// congestion control: its window is what the way holds, and it is paced by the slowest link, so
+// that no queue is built. HPCC leaves a twentieth free.
 TEST(PacketAgainstFlow, TwoSites) {
   const ScratchFolder folder;
   for (const auto& [rtt_ms, bytes] : {std::pair(0.1, 20'000'000L), std::pair(1.0, 100'000'000L), std::pair(10.0, 500'000'000L),
@@ -179,8 +187,9 @@ TEST(PacketAgainstFlow, TwoSites) {
   }
 }
 
-// Expectation: two and four flows that begin together send more than the link takes for a round trip, are marked, and share it from then on. DCQCN answers a
-// queue once, and looks again when what it did shows: the mean is within a tenth of max-min fair shares.
+// Expectation: two and four flows that begin together send more than the link takes for a round
+// trip, are marked, and share it from then on. DCQCN answers a queue once, and looks again when
+// what it did shows: the mean is within a tenth of max-min fair shares.
 TEST(PacketAgainstFlow, FlowsThatShareALongLink) {
   const ScratchFolder folder;
   for (const auto& [rtt_ms, bytes] : {std::pair(0.1, 20'000'000L), std::pair(1.0, 100'000'000L), std::pair(10.0, 500'000'000L)}) {

@@ -1,4 +1,5 @@
-// Packet mode against what is known: a transfer alone takes its time to the tick, and where nothing queues for long packet and flow mode agree.
+// Packet mode against what is known: a transfer alone takes its time to the tick, and where nothing
+// queues for long packet and flow mode agree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +54,8 @@ std::string incast_of_15(const ScratchFolder& folder) {
   return folder.write("flow.txt", flow_list(rows)) + ":hpcc";
 }
 
-/// How long they take on the last link of 400 Gb/s: 4,096 B of content per packet, 16 B of them once per message; 82 B of headers.
+/// How long they take on the last link of 400 Gb/s: 4,096 B of content per packet, 16 B of them
+/// once per message; 82 B of headers.
 double busy_with_incast_of_15_ns() {
   const double packets = 15 * std::ceil(2'000'016 / 4096.0);
   return (15 * 2'000'016.0 + packets * 82) * 8 / 400.0;
@@ -65,8 +67,9 @@ double last_end_ns(const ScenarioRun& run) {
   return last_ns;
 }
 
-// Expectation: two packets of 1,000 B reach a switch at once: with 16 B of their message and 82 B of headers, the second waits the 21.96 ns that the first takes at 400
-// Gb/s, and the two wait 10.98 ns on average.
+// Expectation: two packets of 1,000 B reach a switch at once: with 16 B of their message and 82 B
+// of headers, the second waits the 21.96 ns that the first takes at 400 Gb/s, and the two wait
+// 10.98 ns on average.
 TEST(PacketMode, ThePacketBehindAnotherWaits) {
   const ScratchFolder folder;
   RunFlags flags;
@@ -80,7 +83,8 @@ TEST(PacketMode, ThePacketBehindAnotherWaits) {
   EXPECT_NEAR(run.summary.packets->waiting.in_ns(), 21.96, 0.01);
 }
 
-// Expectation: packet.buffer is that of the sites' switches; border routers, whose memory is the builder's, hold the headroom of long cables still.
+// Expectation: packet.buffer is that of the sites' switches; border routers, whose memory is the
+// builder's, hold the headroom of long cables still.
 TEST(PacketMode, BordersKeepTheirMemory) {
   const ScratchFolder folder;
   RunFlags flags;
@@ -94,8 +98,9 @@ TEST(PacketMode, BordersKeepTheirMemory) {
   EXPECT_EQ(run_scenario(flags).flows.size(), 1U);
 }
 
-// Expectation: `ideal_fct_ns` is the closed form of a train of packets through store-and-forward hops of any rates, plus latencies; one queue pair
-// alone takes exactly that. Over fat trees, cards behind PCIe switches, cards with two ports, and dragonflies.
+// Expectation: `ideal_fct_ns` is the closed form of a train of packets through store-and-forward
+// hops of any rates, plus latencies; one queue pair alone takes exactly that. Over fat trees, cards
+// behind PCIe switches, cards with two ports, and dragonflies.
 TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
   const ScratchFolder folder;
   for (const char* text :
@@ -127,7 +132,8 @@ TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
   }
 }
 
-// Whatever part of a delivery each of them takes, and however little is sent: a lone transfer's time is known to the tick.
+// Whatever part of a delivery each of them takes, and however little is sent: a lone transfer's
+// time is known to the tick.
 TEST(PacketMode, LatenciesMayBeOfAnyOrderAndMessagesEmpty) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -143,8 +149,9 @@ TEST(PacketMode, LatenciesMayBeOfAnyOrderAndMessagesEmpty) {
   }
 }
 
-// State knows times only by their differences, so that time can be skipped: an incast with marks and pauses and what meets it happen three hours
-// later as they do at once, to the tick. Windows begin elsewhere then.
+// State knows times only by their differences, so that time can be skipped: an incast with marks
+// and pauses and what meets it happen three hours later as they do at once, to the tick. Windows
+// begin elsewhere then.
 TEST(PacketMode, WhatHappensDoesNotDependOnWhen) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -169,7 +176,8 @@ TEST(PacketMode, WhatHappensDoesNotDependOnWhen) {
   for (std::size_t i = 0; i < now.flows.size(); ++i) EXPECT_EQ(now.flows[i].at("fct_ns"), later.flows[i].at("fct_ns")) << i;
 }
 
-// With several queue pairs the bound is one: they share the first link in turn and never wait for long.
+// With several queue pairs the bound is one: they share the first link in turn and never wait for
+// long.
 TEST(PacketMode, QueuePairsOfATransferAloneComeCloseToItsIdealTime) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -181,9 +189,10 @@ TEST(PacketMode, QueuePairsOfATransferAloneComeCloseToItsIdealTime) {
   }
 }
 
-// Random pairs, each host sending to one and receiving from one; sizes over two decades, starts within half a millisecond. Where hashed paths
-// meet, pauses alone share the links nearly as max-min does; DCQCN leaves some of them unused until it has found its rates, tens of
-// milliseconds later.
+// Random pairs, each host sending to one and receiving from one; sizes over two decades, starts
+// within half a millisecond. Where hashed paths meet, pauses alone share the links nearly as
+// max-min does; DCQCN leaves some of them unused until it has found its rates, tens of milliseconds
+// later.
 TEST(PacketMode, AgreesWithFlowModeOnFiftyRandomScenarios) {
   const ScratchFolder folder;
   std::vector<double> with_dcqcn;
@@ -229,7 +238,8 @@ TEST(PacketMode, AgreesWithFlowModeOnFiftyRandomScenarios) {
   EXPECT_LE(with_dcqcn[25], 0.02);
 }
 
-// A collective without contention, large enough that latencies hardly count: within 5 % of flow mode.
+// A collective without contention, large enough that latencies hardly count: within 5 % of flow
+// mode.
 TEST(PacketMode, AgreesWithFlowModeOnLargeUncongestedCollectives) {
   const ScratchFolder folder;
   RunFlags flags;
@@ -246,8 +256,9 @@ TEST(PacketMode, AgreesWithFlowModeOnLargeUncongestedCollectives) {
   }
 }
 
-// 15 hosts send to one: the link to it is never idle from the first packet's arrival on, so the last transfer ends when all bytes have crossed it;
-// nothing is dropped though switches have little memory, and the pauses reach back to the hosts.
+// 15 hosts send to one: the link to it is never idle from the first packet's arrival on, so the
+// last transfer ends when all bytes have crossed it; nothing is dropped though switches have little
+// memory, and the pauses reach back to the hosts.
 TEST(PacketMode, AnIncastKeepsItsLinkBusyAndLosesNothing) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -266,7 +277,8 @@ TEST(PacketMode, AnIncastKeepsItsLinkBusyAndLosesNothing) {
   EXPECT_GT(tier->paused, Duration::zero());
 }
 
-// Expectation: the slices of a link in the trace are as long together as links.csv says that it was paused; none meets another.
+// Expectation: the slices of a link in the trace are as long together as links.csv says that it was
+// paused; none meets another.
 TEST(PacketMode, TheTraceHasEveryPause) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -310,8 +322,9 @@ TEST(PacketMode, TheTraceHasEveryPause) {
   }
 }
 
-// Expectation: five switches in a circle, each host sends over three of them, and the pauses of the five links between switches wait for each other
-// (the golden case packet_deadlock). A watchdog empties a queue of the circle; what it dropped is sent again, and all transfers end.
+// Expectation: five switches in a circle, each host sends over three of them, and the pauses of the
+// five links between switches wait for each other (the golden case packet_deadlock). A watchdog
+// empties a queue of the circle; what it dropped is sent again, and all transfers end.
 TEST(PacketMode, AWatchdogEndsADeadlock) {
   const ScratchFolder folder;
   RunFlags flags;
@@ -353,8 +366,9 @@ TEST(PacketMode, AWatchdogEndsADeadlock) {
   }
 }
 
-// What samples say of a link adds up to what links.csv says of it, whatever the interval and the number of threads; taking them changes nothing. The
-// last of the flows begins a second after the others: intervals in between are passed over.
+// What samples say of a link adds up to what links.csv says of it, whatever the interval and the
+// number of threads; taking them changes nothing. The last of the flows begins a second after the
+// others: intervals in between are passed over.
 TEST(PacketMode, SamplesOfLinksAddUp) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -392,9 +406,10 @@ TEST(PacketMode, SamplesOfLinksAddUp) {
   }
 }
 
-// The same incast under windows: nothing is lost, and as all windows together fit the last switch, nobody is paused. Windows begin with what the line
-// carries alone, so that they are cut again and again at first; and when others end, those left grow by a packet in a round trip: the link idles for
-// up to a fifth of the time.
+// The same incast under windows: nothing is lost, and as all windows together fit the last switch,
+// nobody is paused. Windows begin with what the line carries alone, so that they are cut again and
+// again at first; and when others end, those left grow by a packet in a round trip: the link idles
+// for up to a fifth of the time.
 TEST(PacketMode, WindowsHoldAnIncastWithoutPauses) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -410,8 +425,9 @@ TEST(PacketMode, WindowsHoldAnIncastWithoutPauses) {
   EXPECT_GT(run.summary.packets->ecn_marks, 0U);
 }
 
-// Eight queue pairs of one source port share one way through the fabric, so that two such transfers out of one leaf may meet; E-ECMP tells queue pairs
-// apart by their number at the destination, as if each had a port of its own.
+// Eight queue pairs of one source port share one way through the fabric, so that two such transfers
+// out of one leaf may meet; E-ECMP tells queue pairs apart by their number at the destination, as
+// if each had a port of its own.
 TEST(PacketMode, EnhancedEcmpTellsQueuePairsOfOneSourcePortApart) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -427,8 +443,8 @@ TEST(PacketMode, EnhancedEcmpTellsQueuePairsOfOneSourcePortApart) {
   EXPECT_EQ(leaf_links_used("e_ecmp", "1"), 2);
 }
 
-// Routed by destination, 16 transfers by half the fat tree meet nowhere: each takes its ideal time, give or take acknowledgements of
-// others, which go first.
+// Routed by destination, 16 transfers by half the fat tree meet nowhere: each takes its ideal time,
+// give or take acknowledgements of others, which go first.
 TEST(PacketMode, StaticRoutesKeepAShiftPermutationApart) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -456,7 +472,8 @@ TEST(PacketMode, WhatALossyPriorityDropsIsSentAgain) {
   EXPECT_EQ(run.summary.packets->pauses, 0U);
 }
 
-// Of the same losses selective repeat sends less again than go-back-N that goes on at full rate, and all arrives.
+// Of the same losses selective repeat sends less again than go-back-N that goes on at full rate,
+// and all arrives.
 TEST(PacketMode, SelectiveRepeatSendsOnlyWhatIsMissing) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -476,8 +493,9 @@ TEST(PacketMode, SelectiveRepeatSendsOnlyWhatIsMissing) {
   EXPECT_LT(repeated[1], repeated[0] / 2);
 }
 
-// Every host of a fat tree with full bisection sends to another pod. Hashed paths collide; sprayed packets use all of them, so that each transfer
-// takes little more than its ideal time; nothing is sent again though packets overtake each other.
+// Every host of a fat tree with full bisection sends to another pod. Hashed paths collide; sprayed
+// packets use all of them, so that each transfer takes little more than its ideal time; nothing is
+// sent again though packets overtake each other.
 TEST(PacketMode, SprayedPacketsUseAllPaths) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -498,8 +516,8 @@ TEST(PacketMode, SprayedPacketsUseAllPaths) {
   }
   EXPECT_GT(slowdown["ecmp"], 1.3);
   EXPECT_LT(slowdown["spray"], 1.1);
-  // Ports at which a packet would wait 1 us longer than at the best one (packet.adaptive_band) are as good: 50 kB at 400 Gb/s, and the packets that join
-  // then from the two hosts below.
+  // Ports at which a packet would wait 1 us longer than at the best one (packet.adaptive_band) are
+  // as good: 50 kB at 400 Gb/s, and the packets that join then from the two hosts below.
   EXPECT_LT(queue_up["adaptive"], 50'000 + 2 * 4178);
   EXPECT_GT(queue_up["spray"], 10 * 4178);
   EXPECT_LT(slowdown["adaptive"], slowdown["ecmp"]);

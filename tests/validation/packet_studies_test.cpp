@@ -1,9 +1,11 @@
-// Packet mode against two studies that were made with another simulator (Wang et al., NSDI 2026, sections 9.2 and 9.3): how much packet memory
-// switches need, and how many queue pairs a transfer. In small, and so in direction and knee, not in numbers.
+// Packet mode against two studies that were made with another simulator (Wang et al., NSDI 2026,
+// sections 9.2 and 9.3): how much packet memory switches need, and how many queue pairs a transfer.
+// In small, and so in direction and knee, not in numbers.
 //
-// What is scaled: 64 GPUs instead of 4,000 and more, a few megabytes instead of 256 MB, switches of 4 to 16 ports. Packet memory is not scaled down,
-// since headroom does not shrink with the cluster: at 400 Gb/s a port needs 50 to 80 kB of it even with the short fibres here, so that of 1 MB on
-// 8 ports less than half is left to share, and of 2 MB more than three times as much.
+// What is scaled: 64 GPUs instead of 4,000 and more, a few megabytes instead of 256 MB, switches of
+// 4 to 16 ports. Packet memory is not scaled down, since headroom does not shrink with the cluster:
+// at 400 Gb/s a port needs 50 to 80 kB of it even with the short fibres here, so that of 1 MB on 8
+// ports less than half is left to share, and of 2 MB more than three times as much.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +31,8 @@ std::string sets(const Settings& settings) {
 
 std::string clos(const Settings& settings) { return "builder: \"clos\"" + sets(settings); }
 
-/// One collective of each of the groups into which ranks `stride` apart form; stride 1: of all ranks.
+/// One collective of each of the groups into which ranks `stride` apart form; stride 1: of all
+/// ranks.
 std::string collective(int ranks, int stride, const std::string& type, const std::string& size) {
   return "ranks: " + std::to_string(ranks) + " communicator { name: \"g\" size: " + std::to_string(ranks / stride) +
          " stride: " + std::to_string(stride) + " } role { op { name: \"c\" collective { type: " + type +
@@ -90,7 +93,7 @@ Means over_seeds(int seeds, const std::string& topology, const std::string& work
   return means;
 }
 
-// --- Packet memory (section 9.2; PFC alone) ---------------------------------------------------------------------------------------
+// --- Packet memory (section 9.2; PFC alone) ------------------------------------------------------
 
 /// 64 hosts of a GPU each below 16 leafs, 4 pods; no tier has less rate than the one below it.
 std::string four_pods(const std::string& leaf_buffer, const std::string& agg_buffer, const std::string& spine_buffer) {
@@ -111,9 +114,11 @@ Settings all_reduce_by(const std::string& algorithm) {
   return {{"packet.congestion_control", "none"}, {"collective.all_reduce", algorithm}};
 }
 
-// Little of an all-reduce gets as far as the spines, since each algorithm sends most to ranks that are near; pods have 16. Of a ring's 64 neighbours
-// 4 are in another pod. Halving and doubling over distances 1 to 32 sends 32, 16, .. 1 of 63 parts, and distances 16 and 32 leave the pod: 2 + 1. A
-// tree joins multiples of 2^k to what is 2^(k-1) away: of its 63 edges 0-32, 32-16, 32-48, 16-8 and 48-40 leave a pod; its twin is its mirror image.
+// Little of an all-reduce gets as far as the spines, since each algorithm sends most to ranks that
+// are near; pods have 16. Of a ring's 64 neighbours 4 are in another pod. Halving and doubling over
+// distances 1 to 32 sends 32, 16, .. 1 of 63 parts, and distances 16 and 32 leave the pod: 2 + 1. A
+// tree joins multiples of 2^k to what is 2^(k-1) away: of its 63 edges 0-32, 32-16, 32-48, 16-8 and
+// 48-40 leave a pod; its twin is its mirror image.
 TEST(PacketStudies, LittleOfAnAllReduceCrossesTheSpines) {
   const std::map<std::string, double> shares = {
       {"ring", 4.0 / 64}, {"halving_doubling", 3.0 / 63}, {"double_binary_tree", 5.0 / 63}};
@@ -124,8 +129,9 @@ TEST(PacketStudies, LittleOfAnAllReduceCrossesTheSpines) {
   }
 }
 
-// Figure 17. So it does not matter how much memory spines have, whatever the algorithm, where the same change at the leafs is felt: two children of
-// a tree send to their parent at once, and what waits for its link stands in its leaf.
+// Figure 17. So it does not matter how much memory spines have, whatever the algorithm, where the
+// same change at the leafs is felt: two children of a tree send to their parent at once, and what
+// waits for its link stands in its leaf.
 TEST(PacketStudies, SpineBuffersHardlyMatterForAllReduce) {
   const std::string work = collective(64, 1, "ALL_REDUCE", "16MB");
   for (const auto& [algorithm, seeds] :
@@ -141,8 +147,9 @@ TEST(PacketStudies, SpineBuffersHardlyMatterForAllReduce) {
   EXPECT_GT(small / large, 1.025);
 }
 
-// Figure 18. With as much memory per port at every level, most pauses are asked for by leafs, before whose links to hosts flows meet, then by
-// aggregation switches, over which all goes that leaves a leaf; hardly any by spines.
+// Figure 18. With as much memory per port at every level, most pauses are asked for by leafs,
+// before whose links to hosts flows meet, then by aggregation switches, over which all goes that
+// leaves a leaf; hardly any by spines.
 TEST(PacketStudies, PausesSitAtAggregationAndLeafSwitchesNotAtSpines) {
   // A spine has 4 ports, the others 8.
   const std::string net = four_pods("1MB", "1MB", "500kB");
@@ -170,11 +177,13 @@ std::string one_pod(const std::string& agg_buffer) {
                {"agg_buffer", agg_buffer}});
 }
 
-// Figure 19. All-to-all inside a pod, on a fabric that could carry all of it: what has to wait in an aggregation switch is what its leafs happen to
-// send to one of them at once. With several queue pairs per transfer links are loaded evenly, so that such bursts are short: 2 MB hold them and more
-// is of no use; 1 MB, half of it headroom, does not, and pauses make cables idle whose packets would have gone elsewhere. DCQCN changes little, even
-// if packets are marked early: each of the 252 queue pairs of a card begins at line rate and must be cut to half eight times before it is held to
-// its share, 50 us apart, and by then the operation is over.
+// Figure 19. All-to-all inside a pod, on a fabric that could carry all of it: what has to wait in
+// an aggregation switch is what its leafs happen to send to one of them at once. With several queue
+// pairs per transfer links are loaded evenly, so that such bursts are short: 2 MB hold them and
+// more is of no use; 1 MB, half of it headroom, does not, and pauses make cables idle whose packets
+// would have gone elsewhere. DCQCN changes little, even if packets are marked early: each of the
+// 252 queue pairs of a card begins at line rate and must be cut to half eight times before it is
+// held to its share, 50 us apart, and by then the operation is over.
 TEST(PacketStudies, AggregationBuffersMatterUpToTwoMegabytesForAllToAll) {
   const std::string work = collective(64, 1, "ALL_TO_ALL", "16MB");
   const Settings pauses_alone = {{"packet.congestion_control", "none"}, {"flow.queue_pairs", "4"}};
@@ -194,8 +203,9 @@ TEST(PacketStudies, AggregationBuffersMatterUpToTwoMegabytesForAllToAll) {
   }
 }
 
-// The limit of that finding: with a queue pair per transfer hashing loads some links more than others for as long as the operation lasts, and what
-// waits for them grows with it. Then there is no size that is enough: 2 MB fill as 1 MB do, and the step to 16 MB is worth more than that to 2.
+// The limit of that finding: with a queue pair per transfer hashing loads some links more than
+// others for as long as the operation lasts, and what waits for them grows with it. Then there is
+// no size that is enough: 2 MB fill as 1 MB do, and the step to 16 MB is worth more than that to 2.
 TEST(PacketStudies, WithoutQueuePairScalingNoBufferIsEnoughForAllToAll) {
   const std::string work = collective(64, 1, "ALL_TO_ALL", "32MB");
   const Settings settings = {{"packet.congestion_control", "none"}};
@@ -209,10 +219,10 @@ TEST(PacketStudies, WithoutQueuePairScalingNoBufferIsEnoughForAllToAll) {
   EXPECT_GT(two / sixteen, 1.04);
 }
 
-// --- Queue pairs (section 9.3; DCQCN) -----------------------------------------------------------------------------------------------
+// --- Queue pairs (section 9.3; DCQCN) ------------------------------------------------------------
 
-/// Hosts of 8 GPUs with a card of 200 Gb/s each; links of 400 Gb/s above. With `hosts_per_leaf` 1 and 8 aggregation switches a leaf has twice the rate
-/// up of what its host can send.
+/// Hosts of 8 GPUs with a card of 200 Gb/s each; links of 400 Gb/s above. With `hosts_per_leaf` 1
+/// and 8 aggregation switches a leaf has twice the rate up of what its host can send.
 Settings leafs_of_hosts(int hosts, int hosts_per_leaf, int aggs) {
   return {{"hosts", std::to_string(hosts)},
           {"gpus_per_host", "8"},
@@ -228,12 +238,13 @@ Settings leafs_of_hosts(int hosts, int hosts_per_leaf, int aggs) {
 constexpr int kHosts = 8;
 constexpr int kRounds = 2 * (kHosts - 1);
 
-/// Every GPU's all-reduce of 8 MB with the GPUs of its number in the other hosts, by a ring: 14 messages of 1 MB each. With MTU 4,096 packets carry
-/// 4,052 B in 4,134.
+/// Every GPU's all-reduce of 8 MB with the GPUs of its number in the other hosts, by a ring: 14
+/// messages of 1 MB each. With MTU 4,096 packets carry 4,052 B in 4,134.
 double roofline_us() { return kRounds * 1e6 * 4134.0 / 4052 * 8 / 200e3; }
 
-/// What the next message of a ring waits for beside that: 1 us of the work queue entry; on 3 more links the last packet's own time; cables of 10, 150,
-/// 150 and 10 ns, 3 switches of 500 ns and 500 ns until the receiver may use the data.
+/// What the next message of a ring waits for beside that: 1 us of the work queue entry; on 3 more
+/// links the last packet's own time; cables of 10, 150, 150 and 10 ns, 3 switches of 500 ns and 500
+/// ns until the receiver may use the data.
 double latencies_us() { return kRounds * (1 + 4134 * 8 / 400e3 * 2 + 4134 * 8 / 200e3 + 0.32 + 3 * 0.5 + 0.5); }
 
 double all_reduce_us(int aggs, int queue_pairs) {
@@ -242,8 +253,9 @@ double all_reduce_us(int aggs, int queue_pairs) {
       .time_us;
 }
 
-// Figure 22. With one queue pair 8 streams of 200 Gb/s leave a leaf by 8 links of 400 Gb/s as hashing has it: where three or more meet all rings that
-// pass there go at their pace. The more queue pairs, the smaller the parts that are dealt, until no link gets more than it can carry.
+// Figure 22. With one queue pair 8 streams of 200 Gb/s leave a leaf by 8 links of 400 Gb/s as
+// hashing has it: where three or more meet all rings that pass there go at their pace. The more
+// queue pairs, the smaller the parts that are dealt, until no link gets more than it can carry.
 TEST(PacketStudies, QueuePairsBringALoneAllReduceToItsRoofline) {
   double before = 0;
   std::map<int, double> slowdown;
@@ -260,15 +272,17 @@ TEST(PacketStudies, QueuePairsBringALoneAllReduceToItsRoofline) {
   EXPECT_NEAR(slowdown[32] * roofline_us() / (roofline_us() + latencies_us()), 1, 0.02);
 }
 
-// The limit of that finding: it takes links with room to spare. With 4 aggregation switches a leaf has as much rate up as its host sends, and of
-// 8 x 32 queue pairs dealt to 4 links one link gets a tenth or so more than its 64 (64 have a standard deviation of 7).
+// The limit of that finding: it takes links with room to spare. With 4 aggregation switches a leaf
+// has as much rate up as its host sends, and of 8 x 32 queue pairs dealt to 4 links one link gets a
+// tenth or so more than its 64 (64 have a standard deviation of 7).
 TEST(PacketStudies, QueuePairsDoNotFillLinksWithoutRoomToSpare) {
   const double slowdown = all_reduce_us(4, 32) / (roofline_us() + latencies_us());
   RecordProperty("queue_pairs_32", std::to_string(slowdown));
   EXPECT_GT(slowdown, 1.08);
 }
 
-/// How much slower two jobs are together than each at the same place without the other; mean over both and `seeds`.
+/// How much slower two jobs are together than each at the same place without the other; mean over
+/// both and `seeds`.
 struct TwoJobs {
   double slowdown = 0;
   double together_us = 0;  ///< the longer of the two
@@ -306,9 +320,10 @@ TwoJobs two_jobs(int seeds, const Settings& topology, int gpus, int stride, int 
   return result;
 }
 
-// Figure 23. Hosts with a card each, which all GPUs share. Two rings of 36 GPUs, half of the fifth host in each: its card sends for both, 70 messages
-// of 1 MB twice at 400 Gb/s, so that together they take no less than that, and each alone half of it and its latencies. Without a host in common
-// neither knows of the other.
+// Figure 23. Hosts with a card each, which all GPUs share. Two rings of 36 GPUs, half of the fifth
+// host in each: its card sends for both, 70 messages of 1 MB twice at 400 Gb/s, so that together
+// they take no less than that, and each alone half of it and its latencies. Without a host in
+// common neither knows of the other.
 TEST(PacketStudies, JobsThatShareAHostSlowEachOther) {
   Settings hosts = {{"hosts", "10"},         {"gpus_per_host", "8"}, {"nics_per_host", "1"}, {"hosts_per_leaf", "1"},
                     {"leafs_per_pod", "10"}, {"aggs_per_pod", "8"},  {"spines", "0"},        {"leaf_fibre", "30m"}};
@@ -323,8 +338,9 @@ TEST(PacketStudies, JobsThatShareAHostSlowEachOther) {
   }
 }
 
-// Two hosts to a leaf: jobs of five hosts each share the third. Its links could carry both at full rate, and alone each finds a way; together they
-// take all there is, so that hashing decides again. More queue pairs help, but not as they do alone.
+// Two hosts to a leaf: jobs of five hosts each share the third. Its links could carry both at full
+// rate, and alone each finds a way; together they take all there is, so that hashing decides again.
+// More queue pairs help, but not as they do alone.
 TEST(PacketStudies, JobsThatShareALeafSlowEachOther) {
   std::map<int, double> slowdown;
   for (const int queue_pairs : {4, 32}) {
@@ -338,8 +354,10 @@ TEST(PacketStudies, JobsThatShareALeafSlowEachOther) {
   EXPECT_LT(slowdown[32], slowdown[4]);
 }
 
-// With one queue pair per transfer the links that the jobs' streams share fill until packets are marked. DCQCN as its paper has it for 40 Gb/s cuts at once and
-// takes hundreds of microseconds to come back, which makes them wait longer than pauses alone do; the default, within a window, does not.
+// With one queue pair per transfer the links that the jobs' streams share fill until packets are
+// marked. DCQCN as its paper has it for 40 Gb/s cuts at once and takes hundreds of microseconds to
+// come back, which makes them wait longer than pauses alone do; the default, within a window, does
+// not.
 TEST(PacketStudies, CongestionControlForSlowerLinksMakesSharingALeafDearer) {
   const std::map<std::string, Settings> controls = {
       {"none", {{"packet.congestion_control", "none"}}}, {"default", {}}, {"dcqcn_paper", {{"preset", "dcqcn_paper"}}}};

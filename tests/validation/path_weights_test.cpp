@@ -1,5 +1,5 @@
-// Next hops weighed by capacity (flow.path_weights) in whole runs: what flows get on unequal paths, in both modes, while cables
-// change, and folded.
+// Next hops weighed by capacity (flow.path_weights) in whole runs: what flows get on unequal paths,
+// in both modes, while cables change, and folded.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,8 +17,9 @@ const std::string kCapacity = "flow.path_weights=capacity";
 
 double number(const std::map<std::string, std::string>& row, const std::string& column) { return std::stod(row.at(column)); }
 
-/// Hosts 0 to 3 of leaf 8 and 4 to 7 of leaf 9, of `nic` each, one way over spine 10 at 400 Gb/s, the other over spine 11; `up` and
-/// `down` are the rates of that spine's cables from leaf 8 and to leaf 9.
+/// Hosts 0 to 3 of leaf 8 and 4 to 7 of leaf 9, of `nic` each, one way over spine 10 at 400 Gb/s,
+/// the other over spine 11; `up` and `down` are the rates of that spine's cables from leaf 8 and to
+/// leaf 9.
 std::string two_leafs(const ScratchFolder& folder, const std::string& nic, const std::string& up, const std::string& down) {
   std::string text = "12 4 12\n8 9 10 11\n";
   for (int host = 0; host < 8; ++host) text += std::to_string(host) + (host < 4 ? " 8 " : " 9 ") + nic + " 0.0005ms 0\n";
@@ -63,9 +64,10 @@ double bytes_of(const ScenarioRun& run, const std::string& link) {
   return 0;
 }
 
-// Expectation: four flows from cards of 100 Gb/s over uplinks of 400 and 100 Gb/s. Sprayed evenly, half of each crosses the 100: 4
-// r / 2 = 100, r = 50 Gb/s. By capacity a fifth of each does: 4 r / 5 = 80 at the cards' own r = 100 Gb/s. 10 MB are 2,442 packets
-// of up to 4,096 B with 82 B of headers. In packet mode by capacity nothing is in the way either.
+// Expectation: four flows from cards of 100 Gb/s over uplinks of 400 and 100 Gb/s. Sprayed evenly,
+// half of each crosses the 100: 4 r / 2 = 100, r = 50 Gb/s. By capacity a fifth of each does: 4 r /
+// 5 = 80 at the cards' own r = 100 Gb/s. 10 MB are 2,442 packets of up to 4,096 B with 82 B of
+// headers. In packet mode by capacity nothing is in the way either.
 TEST(PathWeights, SprayFillsUnequalUplinks) {
   const ScratchFolder folder;
   const std::string net = two_leafs(folder, "100Gbps", "100Gbps", "100Gbps");
@@ -87,8 +89,9 @@ TEST(PathWeights, SprayFillsUnequalUplinks) {
   EXPECT_GT(longest_us(run_with("packet", {})), 1.8 * longest_us(packet));
 }
 
-// Expectation: one card of 400 Gb/s alone, over uplinks of 400 and 100. Where half goes each way, the 100 let 200 Gb/s through in all; by
-// capacity 400 do, the card's own. A window for these is open in packet mode, whatever way acknowledgements take.
+// Expectation: one card of 400 Gb/s alone, over uplinks of 400 and 100. Where half goes each way,
+// the 100 let 200 Gb/s through in all; by capacity 400 do, the card's own. A window for these is
+// open in packet mode, whatever way acknowledgements take.
 TEST(PathWeights, OneSprayedFlowIsAsFastAsItsWaysTogether) {
   const ScratchFolder folder;
   const std::string net = two_leafs(folder, "400Gbps", "100Gbps", "100Gbps");
@@ -105,7 +108,8 @@ TEST(PathWeights, OneSprayedFlowIsAsFastAsItsWaysTogether) {
   }
 }
 
-// Expectation: the bottleneck of 100 Gb/s is one hop further, behind an uplink of 400 Gb/s, and counts as much.
+// Expectation: the bottleneck of 100 Gb/s is one hop further, behind an uplink of 400 Gb/s, and
+// counts as much.
 TEST(PathWeights, ABottleneckOneHopFurtherCountsInBothModes) {
   const ScratchFolder folder;
   const std::string net = two_leafs(folder, "100Gbps", "400Gbps", "100Gbps");
@@ -118,8 +122,8 @@ TEST(PathWeights, ABottleneckOneHopFurtherCountsInBothModes) {
   }
 }
 
-// Expectation: 2,000 hashed flows take the 100 of 500 Gb/s in one of five cases, 400 +- 18, and the same ones in both modes: what
-// crosses the uplinks is the same to the byte.
+// Expectation: 2,000 hashed flows take the 100 of 500 Gb/s in one of five cases, 400 +- 18, and the
+// same ones in both modes: what crosses the uplinks is the same to the byte.
 TEST(PathWeights, EcmpChoosesAlikeInBothModes) {
   const ScratchFolder folder;
   const std::string net = two_leafs(folder, "100Gbps", "100Gbps", "100Gbps");
@@ -145,7 +149,8 @@ TEST(PathWeights, ChangeNothingWhereAllWaysAreAlike) {
   for (const char* routing : {"ecmp", "spray"}) {
     for (const char* mode : {"flow", "packet"}) {
       const std::string setting = std::string("flow.routing=") + routing;
-      // Only the window of a sprayed queue pair is another: all ways together are at least as fast as one of them, here no faster.
+      // Only the window of a sprayed queue pair is another: all ways together are at least as fast
+      // as one of them, here no faster.
       const ScenarioRun equal = run_scenario(flow_list(folder, net, rows, mode, {setting}), ScenarioRunOptions{});
       const ScenarioRun weighed = run_scenario(flow_list(folder, net, rows, mode, {setting, kCapacity}), ScenarioRunOptions{});
       EXPECT_EQ(weighed.summary.fingerprint, equal.summary.fingerprint) << mode << routing;
@@ -153,10 +158,11 @@ TEST(PathWeights, ChangeNothingWhereAllWaysAreAlike) {
   }
 }
 
-// --- While cables change --------------------------------------------------------------------------------------------------------------
+// --- While cables change -------------------------------------------------------------------------
 
-/// A rank on each of two hosts of 100 Gb/s at two leafs, joined over two spines at 100 Gb/s each; one sends the other 1 GB while a cable of
-/// one spine is at a quarter of its rate, of which the network knows after 50 ms.
+/// A rank on each of two hosts of 100 Gb/s at two leafs, joined over two spines at 100 Gb/s each;
+/// one sends the other 1 GB while a cable of one spine is at a quarter of its rate, of which the
+/// network knows after 50 ms.
 RunFlags degraded(const ScratchFolder& folder, const std::string& mode, const std::string& weights) {
   folder.write(
       "net.textproto",
@@ -186,9 +192,10 @@ RunFlags degraded(const ScratchFolder& folder, const std::string& mode, const st
   return flags;
 }
 
-// Expectation: 1 GB in packets of 4,096 B with 82 B of headers are 8.160 Gb. While half goes each way, 2 x 25 Gb/s: 163.2 ms if that is all.
-// By capacity, from 50 ms on 4/5 go over the other spine, which would do for 125 Gb/s, more than the card's 100: 2.5 Gb until then and
-// 56.6 ms for the rest.
+// Expectation: 1 GB in packets of 4,096 B with 82 B of headers are 8.160 Gb. While half goes each
+// way, 2 x 25 Gb/s: 163.2 ms if that is all. By capacity, from 50 ms on 4/5 go over the other
+// spine, which would do for 125 Gb/s, more than the card's 100: 2.5 Gb until then and 56.6 ms for
+// the rest.
 TEST(PathWeights, FollowWhatCablesCarry) {
   const ScratchFolder folder;
   const double bits = 1e9 / 4096 * 4178 * 8;
@@ -202,7 +209,7 @@ TEST(PathWeights, FollowWhatCablesCarry) {
   }
 }
 
-// --- Folded ---------------------------------------------------------------------------------------------------------------------------
+// --- Folded --------------------------------------------------------------------------------------
 
 /// An all-to-all of all hosts with host.fold_ranks "on" and "off".
 std::map<std::string, ScenarioRun> with_and_without_folding(const std::vector<std::string>& settings) {
@@ -220,9 +227,9 @@ std::map<std::string, ScenarioRun> with_and_without_folding(const std::vector<st
   return runs;
 }
 
-// Expectation: ranks that are alike stay so, as what is sprayed by capacity differs by link and not by rank; folding changes no
-// result. Leafs of four hosts and uplinks of 400 and 100 Gb/s: a ring that goes round leaf by leaf has one in four of its messages
-// on them.
+// Expectation: ranks that are alike stay so, as what is sprayed by capacity differs by link and not
+// by rank; folding changes no result. Leafs of four hosts and uplinks of 400 and 100 Gb/s: a ring
+// that goes round leaf by leaf has one in four of its messages on them.
 TEST(PathWeights, FoldedRanksTakeTheSameShares) {
   const std::map<std::string, ScenarioRun> runs = with_and_without_folding({"flow.routing=spray", kCapacity});
   EXPECT_GT(runs.at("on").summary.ranks_simulated, 0U);
@@ -230,12 +237,13 @@ TEST(PathWeights, FoldedRanksTakeTheSameShares) {
   EXPECT_NEAR(runs.at("on").summary.makespan.in_ns(), runs.at("off").summary.makespan.in_ns(), 1);
   for (const char* link : {"8->10", "8->11", "10->9", "11->9"})
     EXPECT_NEAR(bytes_of(runs.at("on"), link), bytes_of(runs.at("off"), link), 100) << link;
-  // All-to-all: of each rank's 8 MB an eighth goes to every rank, half of all over the uplinks of its leaf, 4 x 4 MB at 500 Gb/s.
+  // All-to-all: of each rank's 8 MB an eighth goes to every rank, half of all over the uplinks of
+  // its leaf, 4 x 4 MB at 500 Gb/s.
   EXPECT_NEAR(bytes_of(runs.at("off"), "8->10") / bytes_of(runs.at("off"), "8->11"), 4, 1e-3);
 }
 
-// Expectation: hashed paths that differ tell ranks apart as they do without weights; where folding finds no two ranks alike it says
-// nothing wrong.
+// Expectation: hashed paths that differ tell ranks apart as they do without weights; where folding
+// finds no two ranks alike it says nothing wrong.
 TEST(PathWeights, HashedPathsAreFoldedOnlyWhereTheyAreAlike) {
   const std::map<std::string, ScenarioRun> runs = with_and_without_folding({kCapacity});
   EXPECT_NEAR(runs.at("on").summary.makespan.in_ns(), runs.at("off").summary.makespan.in_ns(), 1);

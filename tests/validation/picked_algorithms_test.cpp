@@ -1,4 +1,5 @@
-// What `auto` picks (host/collectives/built_in_rules.textproto) is about the best single choice, for sizes and groups on several machines.
+// What `auto` picks (host/collectives/built_in_rules.textproto) is about the best single choice,
+// for sizes and groups on several machines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ struct Group {
   unsigned ranks;
 };
 
-/// By name of the op, type and size: how long it took. All ops of a type follow one another; what is gathered has the size of the others' buffers.
+/// By name of the op, type and size: how long it took. All ops of a type follow one another; what
+/// is gathered has the size of the others' buffers.
 std::map<std::string, double> durations_us(const Group& group, const std::string& algorithm) {
   std::string ops;
   std::string before;
@@ -41,7 +43,8 @@ std::map<std::string, double> durations_us(const Group& group, const std::string
       ops += "  op { name: \"" + name + "\" " + (before.empty() ? "" : "deps: \"" + before + "\" ") +
              "collective { type: " + in_capitals + " size: \"" + std::to_string(type == "all_gather" ? size / group.ranks : size) +
              "B\" } }\n";
-      // Two barriers: everybody begins the next one with what the way of the barrier's messages leaves of differences, whoever ended first.
+      // Two barriers: everybody begins the next one with what the way of the barrier's messages
+      // leaves of differences, whoever ended first.
       for (const char* after : {"after ", "long after "}) {
         const std::string last = after == std::string("after ") ? name : "after " + name;
         ops += "  op { name: \"" + (after + name) + "\" deps: \"" + last + "\" collective { type: BARRIER } }\n";

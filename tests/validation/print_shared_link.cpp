@@ -1,4 +1,5 @@
-// Prints how flows that start one after the other share a link, as a table: shared_link [ALGORITHM[,...]] [GBPS[,...]] [FLOWS[,...]] [apart=MICROSECONDS] [module.param=value]...
+// Prints how flows that start one after the other share a link, as a table: shared_link
+// [ALGORITHM[,...]] [GBPS[,...]] [FLOWS[,...]] [apart=MICROSECONDS] [module.param=value]...
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>

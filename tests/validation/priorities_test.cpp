@@ -1,4 +1,5 @@
-// Priorities, from the workload's text to the end of its collectives: two that meet on a link, whose times follow from a line of arithmetic.
+// Priorities, from the workload's text to the end of its collectives: two that meet on a link,
+// whose times follow from a line of arithmetic.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,8 +12,9 @@
 namespace weft::priorities_test {
 namespace {
 
-/// Two ranks, each with its own cable to a switch, all-gather twice at the same time: each sends 50 MB of either collective to the other.
-/// What goes first has the 400 Gb/s to itself, for the time of its bytes on the wire: 4,096 B of content and 82 B of overhead per packet.
+/// Two ranks, each with its own cable to a switch, all-gather twice at the same time: each sends 50
+/// MB of either collective to the other. What goes first has the 400 Gb/s to itself, for the time
+/// of its bytes on the wire: 4,096 B of content and 82 B of overhead per packet.
 constexpr double kBytes = 50e6;
 const double kWire_s = (kBytes + 16 + std::ceil((kBytes + 16) / 4096) * 82) * 8 / 400e9;
 

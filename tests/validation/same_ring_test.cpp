@@ -1,8 +1,10 @@
-// One workload in several formats: the ring all-reduce of 64 ranks takes the same time to the tick, whichever format it was read from.
+// One workload in several formats: the ring all-reduce of 64 ranks takes the same time to the tick,
+// whichever format it was read from.
 //
-// 64 MiB in 64 parts of 1 MiB: 2 x 63 rounds, in each of which every rank sends a part to the next one and receives one from the one before
-// (host/collectives/ring). GOAL has no collectives, so there each round is written out: a send waits for the send before it and for the
-// part that it passes on.
+// 64 MiB in 64 parts of 1 MiB: 2 x 63 rounds, in each of which every rank sends a part to the next
+// one and receives one from the one before (host/collectives/ring). GOAL has no collectives, so
+// there each round is written out: a send waits for the send before it and for the part that it
+// passes on.
 #include <gtest/gtest.h>
 
 #include <cstdint>

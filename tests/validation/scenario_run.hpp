@@ -97,11 +97,13 @@ struct ScenarioRunOptions {
   std::string zeta = "auto";
   bool trace = false;
   std::optional<Duration> sample = {};
-  bool collectives_by_rules = false;  ///< leaves to the rules what the scenario does not say of collectives
-  bool reads_flows = true;            ///< of runs of very many nobody wants to read the table
+  /// leaves to the rules what the scenario does not say of collectives
+  bool collectives_by_rules = false;
+  bool reads_flows = true;  ///< of runs of very many nobody wants to read the table
 };
 
-/// Says of collectives what the scenario does not: rings, all pairs at once, and no cost beside the network's, so that times follow by hand.
+/// Says of collectives what the scenario does not: rings, all pairs at once, and no cost beside the
+/// network's, so that times follow by hand.
 inline void state_collectives(Scenario& scenario) {
   for (const auto& [name, value] :
        {std::pair("all_reduce", "ring"), std::pair("all_gather", "ring"), std::pair("reduce_scatter", "ring"),

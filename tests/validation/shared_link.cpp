@@ -51,7 +51,8 @@ SharedLinkShares share_link(const SharedLink& link, std::uint32_t threads) {
   }
   network.add_to(builder, sinks);
   const PacketNetworkPort port(*topology, flow, EntityId::none(), network.cards());
-  // Messages of 5 us each, 200,000 a second of 8 bits a byte, one after the other in a queue pair of each flow, as many as the link could carry for all the time.
+  // Messages of 5 us each, 200,000 a second of 8 bits a byte, one after the other in a queue pair
+  // of each flow, as many as the link could carry for all the time.
   const Bytes message = Bytes::of(link.rate.in_bps() / 1'600'000);
   const std::int64_t messages = link.length.in_ticks() / Duration::us(5).in_ticks();
   constexpr std::uint32_t hosts_of_pod = 16;

@@ -1,6 +1,8 @@
-// Flows that share a link in packet mode: how evenly, and how much of the link they use, millisecond by millisecond.
+// Flows that share a link in packet mode: how evenly, and how much of the link they use,
+// millisecond by millisecond.
 //
-// Where it sits: shared_link_test holds the numbers to their bounds, and the program `shared_link` prints them for README.md.
+// Where it sits: shared_link_test holds the numbers to their bounds, and the program `shared_link`
+// prints them for README.md.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +35,8 @@ struct SharedLinkShares {
   std::uint64_t fingerprint = 0;
 };
 
-/// Hosts of a k = 8 fat tree, all links alike, send to host 0 without end from one other pod after the other.
+/// Hosts of a k = 8 fat tree, all links alike, send to host 0 without end from one other pod after
+/// the other.
 SharedLinkShares share_link(const SharedLink& link, std::uint32_t threads = 1);
 
 }  // namespace weft

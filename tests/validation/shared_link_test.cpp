@@ -1,4 +1,5 @@
-// Congestion control on links of 100 to 800 Gb/s: flows that start one after the other soon have equal shares, keep the link busy and lose nothing.
+// Congestion control on links of 100 to 800 Gb/s: flows that start one after the other soon have
+// equal shares, keep the link busy and lose nothing.
 #include "shared_link.hpp"
 
 #include <gtest/gtest.h>
@@ -12,9 +13,10 @@ namespace {
 
 class SharedLinkOf : public ::testing::TestWithParam<std::tuple<const char*, int>> {};
 
-// Expectation: in the third millisecond the link is busy for 95 %, and so it stays; HPCC aims at just that, and is within half a percent. Flows that start 100 us apart
-// have a Jain index above 0.95 in the fifth millisecond (16 of them, the last of which starts in the second, in the sixth), and from there on. Whether they start together,
-// or further apart, changes nothing of that.
+// Expectation: in the third millisecond the link is busy for 95 %, and so it stays; HPCC aims at
+// just that, and is within half a percent. Flows that start 100 us apart have a Jain index above
+// 0.95 in the fifth millisecond (16 of them, the last of which starts in the second, in the sixth),
+// and from there on. Whether they start together, or further apart, changes nothing of that.
 TEST_P(SharedLinkOf, FlowsSoonHaveEqualShares) {
   const auto [algorithm, gbps] = GetParam();
   const double busy = std::string(algorithm) == "hpcc" ? 0.945 : 0.95;
@@ -33,8 +35,10 @@ TEST_P(SharedLinkOf, FlowsSoonHaveEqualShares) {
     EXPECT_GT(jain, 0.95) << what;
     EXPECT_EQ(shares.counters.drops, 0U) << what;
     EXPECT_EQ(shares.counters.data_repeated, 0U) << what;
-    // Conservation: what arrived are the packets of the messages that were delivered and less than a message more of each flow; what was sent and has not arrived is under way,
-    // and no queue pair has more under way than its window, which is less than 190 kB at 100 Gb/s, or 46 packets of 4,096 B and headers.
+    // Conservation: what arrived are the packets of the messages that were delivered and less than
+    // a message more of each flow; what was sent and has not arrived is under way, and no queue
+    // pair has more under way than its window, which is less than 190 kB at 100 Gb/s, or 46 packets
+    // of 4,096 B and headers.
     const std::uint64_t message = static_cast<std::uint64_t>(gbps) * 625;
     const std::uint64_t packets = (message + 16 + 4'095) / 4'096;  // 16 B of its own
     const std::uint64_t delivered = shares.delivered / message * packets;
@@ -62,8 +66,9 @@ TEST(SharedLink, IsTheSameOnAnyNumberOfThreads) {
   }
 }
 
-// Expectation: a window is what 100 Gb/s carry in the 11 us of a round trip, with a packet ahead of the acknowledgement at every hop, and a quarter: less than 190 kB. So four
-// flows never have more than 0.76 MB waiting, and without windows they soon do.
+// Expectation: a window is what 100 Gb/s carry in the 11 us of a round trip, with a packet ahead of
+// the acknowledgement at every hop, and a quarter: less than 190 kB. So four flows never have more
+// than 0.76 MB waiting, and without windows they soon do.
 TEST(SharedLink, AWindowBoundsTheQueue) {
   SharedLink link{"dcqcn", Bandwidth::gbps(100), 4, Duration::zero(), Duration::ms(1)};
   const SharedLinkShares with = share_link(link);

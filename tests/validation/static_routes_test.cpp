@@ -1,4 +1,5 @@
-// Runs go by the routes of a user's own: the links that they load say so, in both modes and however ranks are folded.
+// Runs go by the routes of a user's own: the links that they load say so, in both modes and however
+// ranks are folded.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 namespace weft::static_routes_test {
 namespace {
 
-// Three switches in a ring, with four hosts each; what goes from a switch to the hosts of the next takes the way by the third.
+// Three switches in a ring, with four hosts each; what goes from a switch to the hosts of the next
+// takes the way by the third.
 class StaticRouteRuns : public testing::Test {
  protected:
   StaticRouteRuns() {
@@ -54,8 +56,8 @@ TEST_F(StaticRouteRuns, LoadTheLinksThatTheyName) {
   }
 }
 
-// Twelve ranks send 1 MB to each other. Those from s0 to s1, those from s0 to s2, and those from s1 to s2, 16 messages each, share one link. Ranks
-// at the same place of each switch are alike.
+// Twelve ranks send 1 MB to each other. Those from s0 to s1, those from s0 to s2, and those from s1
+// to s2, 16 messages each, share one link. Ranks at the same place of each switch are alike.
 TEST_F(StaticRouteRuns, FoldToTheSameResult) {
   flags_.workload =
       folder_.write("work.textproto", "ranks: 12 role { op { name: \"a2a\" collective { type: ALL_TO_ALL size: \"12MB\" } } }");

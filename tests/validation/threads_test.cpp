@@ -1,4 +1,5 @@
-// Whole runs give the same bits for any number of threads and any partition: fingerprint, every table, every figure of the model.
+// Whole runs give the same bits for any number of threads and any partition: fingerprint, every
+// table, every figure of the model.
 #include <gtest/gtest.h>
 
 #include "scenario_run.hpp"
@@ -65,7 +66,8 @@ TEST(Threads, TwoJobsOnARailOptimizedFabric) {
   expect_one_result(flags);
 }
 
-// Jobs whose collectives cross switches with little memory: pauses, marks and notifications, several priorities and queue pairs.
+// Jobs whose collectives cross switches with little memory: pauses, marks and notifications,
+// several priorities and queue pairs.
 TEST(Threads, TwoJobsInPacketMode) {
   const ScratchFolder folder;
   folder.write("work.textproto",
@@ -89,7 +91,8 @@ TEST(Threads, TwoJobsInPacketMode) {
   expect_one_result(flags);
 }
 
-// Jobs that lose their GPUs to others, to failures and to maintenance in the middle of collectives, some of which switches reduce.
+// Jobs that lose their GPUs to others, to failures and to maintenance in the middle of collectives,
+// some of which switches reduce.
 TEST(Threads, JobsThatStop) {
   const ScratchFolder folder;
   folder.write("work.textproto",

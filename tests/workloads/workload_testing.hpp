@@ -1,4 +1,5 @@
-// Helpers of the workload tests: temporary files, error texts, and the longest path computed the slow way.
+// Helpers of the workload tests: temporary files, error texts, and the longest path computed the
+// slow way.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -56,7 +57,8 @@ inline std::string errors_of(const std::function<void()>& action) {
 /// The folder of real data; tests skip where it is absent.
 inline std::string data_path(const std::string& name) { return std::string(WEFT_SOURCE_DIR "/../shared/data/") + name; }
 
-/// End of the last op if every op starts when its predecessors have ended and communication takes no time.
+/// End of the last op if every op starts when its predecessors have ended and communication takes
+/// no time.
 inline Duration longest_path(const RoleDag& dag) {
   std::vector<Duration> start(dag.size());
   Duration end;

@@ -73,8 +73,9 @@ std::optional<FailedMove> carry_out(const std::vector<FileMove>& moves) {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  // vfork: a copy of the page tables of a large simulation takes longer than the moves, and can be refused. Memory that only this process has would
-  // be gone with it; shared it stays for as long as the child needs it.
+  // vfork: a copy of the page tables of a large simulation takes longer than the moves, and can be
+  // refused. Memory that only this process has would be gone with it; shared it stays for as long
+  // as the child needs it.
   const pid_t child = vfork();
   if (child == 0) {
     setsid();

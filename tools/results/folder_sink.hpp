@@ -1,4 +1,5 @@
-// Folder sink: the files of a run's folder, written while the run goes on and completed when it ends.
+// Folder sink: the files of a run's folder, written while the run goes on and completed when it
+// ends.
 //
 // Where it sits: `weft run` hands it to the simulation. Tables are as tools/results/tables says;
 // trace.json is tools/results/trace_file's, summary.json tools/results/run_summary's.
@@ -27,13 +28,15 @@ inline constexpr const char* summary_file = "summary.json";
 inline constexpr const char* trace_file = "trace.json";
 inline constexpr const char* snapshot_file = "snapshot.textproto";
 
-/// How transfers are listed: joined above a million of them (JoinedFlows), each, each in a packed file, or not.
+/// How transfers are listed: joined above a million of them (JoinedFlows), each, each in a packed
+/// file, or not.
 enum class FlowListing : std::uint8_t { automatic, whole, packed, none };
 
 /// What a folder holds beside the tables of every run.
 struct FolderContents {
   FlowListing flows = FlowListing::automatic;
-  std::uint64_t flows_listed_max = 1'000'000;  ///< transfers of jobs that are listed each where that is left open
+  /// transfers of jobs that are listed each where that is left open
+  std::uint64_t flows_listed_max = 1'000'000;
   bool pause_storms = false;
   bool events = false;
   bool congestion = false;
@@ -86,8 +89,8 @@ class FolderSink final : public ResultSink {
   FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents);
 
   Needs needs() const override { return {contents_.trace, contents_.trace}; }
-  /// Creates and locks the folder, the first time, and creates the tables or empties them. Throws what
-  /// ResultsFolder does; all that follow throw InputError [cannot-write].
+  /// Creates and locks the folder, the first time, and creates the tables or empties them. Throws
+  /// what ResultsFolder does; all that follow throw InputError [cannot-write].
   void begin() override;
   void add_job(const JobRow& row) override { tables_->jobs.add(row); }
   void add_attempt(const AttemptRow& row) override;
@@ -107,8 +110,8 @@ class FolderSink final : public ResultSink {
 
   /// The file of a snapshot, whose text is the caller's. Requires: contents.snapshot.
   void write_snapshot(std::string_view text);
-  /// Completes all files but the summary: no row comes any more. Returns what they leave out, for the notes of
-  /// the summary.
+  /// Completes all files but the summary: no row comes any more. Returns what they leave out, for
+  /// the notes of the summary.
   std::vector<std::string> complete();
   /// Writes summary.json and gives every file its name. Requires: complete().
   void finish(const RunSummary& summary);

@@ -1,8 +1,8 @@
 // Joined flows: transfers of one op and iteration between the same endpoints, as one row.
 //
 // Where it sits: a FolderSink joins transfers once there are too many for a row each.
-// Model: a joined row goes from the first start to the last end; size, completion time, ideal time and
-// slowdown are means over its transfers. Rows come in order of their first transfer.
+// Model: a joined row goes from the first start to the last end; size, completion time, ideal time
+// and slowdown are means over its transfers. Rows come in order of their first transfer.
 // Threads: belongs to one thread.
 #pragma once
 

@@ -1,6 +1,7 @@
 // Memory sink: all rows of a run, kept.
 //
-// Where it sits: whoever goes on computing with what a run told (probes, forecasts, tests, studies).
+// Where it sits: whoever goes on computing with what a run told (probes, forecasts, tests,
+// studies).
 // Threads: as ResultSink; rows are read once the run is over.
 #pragma once
 

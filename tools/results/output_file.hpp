@@ -1,8 +1,9 @@
 // Output files: a result appears under its name only when it is complete.
 //
-// A file grows as `NAME.partial` and is renamed to NAME by commit(), or with others by ResultsFolder::publish(). Who is killed leaves
-// .partial files, whose finished rows are readable. Rows are flushed once a second so that little is lost; a disk that is full
-// is found then, or at the end, never passed over.
+// A file grows as `NAME.partial` and is renamed to NAME by commit(), or with others by
+// ResultsFolder::publish(). Who is killed leaves .partial files, whose finished rows are readable.
+// Rows are flushed once a second so that little is lost; a disk that is full is found then, or at
+// the end, never passed over.
 #pragma once
 
 #include <chrono>
@@ -49,7 +50,8 @@ class OutputFile {
   std::chrono::steady_clock::time_point last_flush_;
 };
 
-/// A CSV table (RFC 4180): a header line, then rows. Numbers are printed so that they read back to the same value.
+/// A CSV table (RFC 4180): a header line, then rows. Numbers are printed so that they read back to
+/// the same value.
 class CsvFile {
  public:
   CsvFile(std::filesystem::path path, std::string_view header, OutputFile::Packing packing = OutputFile::Packing::none);
@@ -77,7 +79,8 @@ class CsvFile {
 /// Throws InputError [cannot-write]; `choice` is the flag that names another place.
 [[noreturn]] void fail_write(const std::filesystem::path& path, const std::string& why, std::string_view choice = "--out");
 
-/// Throws InputError [input-in-the-way] if `out`, or `out`.partial, is one of the files that a command reads.
+/// Throws InputError [input-in-the-way] if `out`, or `out`.partial, is one of the files that a
+/// command reads.
 void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs);
 
 /// Shortest decimal text that reads back to `value`.

@@ -3,8 +3,8 @@
 // Where it sits: whoever starts a run (tools/simulation/run) hands it one: the folder of `weft run`
 // (folder_sink), memory (memory_sink), or nothing at all (ResultSink itself drops every row).
 //
-// Order: begin(), rows, and begin() once more where the run starts anew, which makes all rows so far
-// void. Rows of a table come in the order in which things happened, or at the end of the run.
+// Order: begin(), rows, and begin() once more where the run starts anew, which makes all rows so
+// far void. Rows of a table come in the order in which things happened, or at the end of the run.
 // Threads: add_flow() is called from one thread at a time and all others from one thread at a time,
 // but add_flow() and another one may be called at the same time.
 #pragma once

@@ -47,7 +47,8 @@ std::optional<FileIdentity> identity_of(const fs::path& path) {
   return FileIdentity{found.st_dev, found.st_ino};
 }
 
-/// What a run's manifest lists, `manifest_file` included; nothing if it is no manifest of Weft's. One that was cut off counts up to there.
+/// What a run's manifest lists, `manifest_file` included; nothing if it is no manifest of Weft's.
+/// One that was cut off counts up to there.
 std::vector<std::string> listed_results(const fs::path& path) {
   std::error_code unknown;
   if (!fs::is_regular_file(fs::symlink_status(path, unknown))) return {};

@@ -1,7 +1,7 @@
 // Result rows: what a run tells of its jobs, transfers and links, one struct for each table.
 //
-// Where it sits: the simulation fills them (tools/simulation), a ResultSink takes them. Their columns,
-// with units and meanings, are in tools/results/tables.
+// Where it sits: the simulation fills them (tools/simulation), a ResultSink takes them. Their
+// columns, with units and meanings, are in tools/results/tables.
 // Lifetime: names are views that are valid during the call that hands a row over.
 #pragma once
 

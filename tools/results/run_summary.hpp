@@ -1,6 +1,7 @@
 // Run summary: the headline figures of a run; becomes summary.json and what `weft run` prints.
 //
-// Every figure has its unit in its name. Wall-clock figures describe the machine, not the model, and stand apart under "machine".
+// Every figure has its unit in its name. Wall-clock figures describe the machine, not the model,
+// and stand apart under "machine".
 #pragma once
 
 #include <array>
@@ -33,7 +34,8 @@ struct CongestionSummary {
   std::uint64_t periods = 0;
   std::uint64_t links = 0;
   std::uint64_t jobs_slowed_by_others = 0;
-  std::uint64_t jobs_slowed_by_own = 0;  ///< by their own transfers alone at some link beyond those of their hosts
+  /// by their own transfers alone at some link beyond those of their hosts
+  std::uint64_t jobs_slowed_by_own = 0;
   struct Longest {
     std::string link;
     bool is_own = false;
@@ -77,39 +79,50 @@ struct RunSummary {
   double gpu_utilization = 0;      ///< gpu_time_s over GPUs x makespan
   double stranded_gpu_time_s = 0;  ///< GPU-seconds that nobody held while jobs waited
   std::uint64_t preemptions = 0;
-  std::uint64_t failures = 0;            ///< of parts of the cluster
-  std::uint64_t flaps = 0;               ///< of links
-  std::uint64_t moves = 0;               ///< of jobs, off hosts that were drained
-  std::uint64_t elastic_restarts = 0;    ///< on fewer GPUs than the job wants
-  double out_of_service_gpu_time_s = 0;  ///< GPU-seconds of failed GPUs, drained ones and spares that no job holds
-  double draining_gpu_time_s = 0;        ///< of gpu_time_s: out of service already, and still held
+  std::uint64_t failures = 0;          ///< of parts of the cluster
+  std::uint64_t flaps = 0;             ///< of links
+  std::uint64_t moves = 0;             ///< of jobs, off hosts that were drained
+  std::uint64_t elastic_restarts = 0;  ///< on fewer GPUs than the job wants
+  /// GPU-seconds of failed GPUs, drained ones and spares that no job holds
+  double out_of_service_gpu_time_s = 0;
+  double draining_gpu_time_s = 0;  ///< of gpu_time_s: out of service already, and still held
   // Of gpu_time_s.
-  double lost_to_preemptions_gpu_time_s = 0;    ///< for work that did not count in the end
-  double lost_to_failures_gpu_time_s = 0;       ///< likewise, and from failures until their detection
+  double lost_to_preemptions_gpu_time_s = 0;  ///< for work that did not count in the end
+  /// likewise, and from failures until their detection
+  double lost_to_failures_gpu_time_s = 0;
   double lost_to_moves_gpu_time_s = 0;          ///< for iterations that were cut off
   double lost_to_cancellations_gpu_time_s = 0;  ///< all that cancelled jobs had done
   double overhead_gpu_time_s = 0;               ///< from starts until jobs got on
   double checkpoint_gpu_time_s = 0;             ///< writing checkpoints
-  double goodput = 0;                 ///< GPU-seconds of work that counts, of jobs that ended or not, over GPUs x makespan
-  double effective_time_ratio = 0;    ///< of jobs that ended, by GPU time: what counted of the time from first start to end
+  /// GPU-seconds of work that counts, of jobs that ended or not, over GPUs x makespan
+  double goodput = 0;
+  /// of jobs that ended, by GPU time: what counted of the time from first start to end
+  double effective_time_ratio = 0;
   double mean_wait_s = 0;             ///< of jobs that finished, like the next
   std::optional<Percentiles> wait_s;  ///< none where nothing finished, like all percentiles
   double mean_jct_s = 0;              ///< job completion time: submission to end
   std::optional<Percentiles> jct_s;
-  std::optional<FastForwardReport> fast_forward;  ///< if iterations may be left out; the following then are those simulated
+  /// if iterations may be left out; the following then are those simulated
+  std::optional<FastForwardReport> fast_forward;
   std::uint64_t iterations = 0;
   double mean_iteration_s = 0;
   std::optional<Percentiles> iteration_s;
   double exposed_comm_share = 0;  ///< of iteration time, mean over ranks
-  /// By communicator; where several are under way at a time each counts, so these may add up to more.
+  /// By communicator; where several are under way at a time each counts, so these may add up to
+  /// more.
   std::vector<std::pair<std::string, double>> exposed_comm_share_by_communicator;
-  std::uint64_t ranks_simulated = 0;             ///< representatives of all ranks; 0 if every rank was simulated
-  std::uint64_t ranks_total = 0;                 ///< of the jobs whose ranks were folded; only if any were
-  std::uint64_t flows_simulated = 0;             ///< of flows_finished; fewer where ranks were folded
-  std::string not_folded_because;                ///< "" where there is nothing to say
-  std::uint64_t ranks_simulated_if_sprayed = 0;  ///< not 0: how many it would be if hashed paths did not tell ranks apart
+  /// representatives of all ranks; 0 if every rank was simulated
+  std::uint64_t ranks_simulated = 0;
+  /// of the jobs whose ranks were folded; only if any were
+  std::uint64_t ranks_total = 0;
+  /// of flows_finished; fewer where ranks were folded
+  std::uint64_t flows_simulated = 0;
+  std::string not_folded_because;  ///< "" where there is nothing to say
+  /// not 0: how many it would be if hashed paths did not tell ranks apart
+  std::uint64_t ranks_simulated_if_sprayed = 0;
 
-  /// By type, where it was left to the rules (collective.all_reduce = auto): how many collectives each algorithm carried out.
+  /// By type, where it was left to the rules (collective.all_reduce = auto): how many collectives
+  /// each algorithm carried out.
   std::map<std::string, std::map<std::string, std::uint64_t>> algorithms_picked;
   /// Why, by type, algorithm and protocol: of the largest that was carried out so.
   struct PickedCollective {

@@ -33,7 +33,8 @@ class SummaryStatistics final : public ResultSink {
   std::uint64_t iterations_done() const { return iterations_done_.load(std::memory_order_relaxed); }
   std::uint64_t transfers_done() const { return transfers_done_.load(std::memory_order_relaxed); }
 
-  /// Completes `summary` with means, the busiest link and what was picked by rules; of packet mode, with tiers.
+  /// Completes `summary` with means, the busiest link and what was picked by rules; of packet mode,
+  /// with tiers.
   void fill(RunSummary& summary) const;
 
  private:
@@ -54,7 +55,8 @@ class SummaryStatistics final : public ResultSink {
     Series jct_s;
     Series iteration_s;
     double exposed_s = 0;
-    std::map<std::string, double, std::less<>> exposed_by_communicator_s;  ///< over all jobs and their iterations
+    /// over all jobs and their iterations
+    std::map<std::string, double, std::less<>> exposed_by_communicator_s;
     std::map<std::string, std::map<std::string, std::uint64_t>> algorithms_picked;
     std::map<std::array<std::string, 3>, RunSummary::PickedCollective> picked_because;
     Series fct_s;

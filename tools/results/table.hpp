@@ -19,7 +19,8 @@ using Cell = std::variant<std::monostate, std::string_view, std::int64_t, std::u
 
 struct ColumnInfo {
   std::string_view name;
-  std::string_view unit;  ///< "s", "ns", "bytes", "bps", "Gbps", ...; empty for names, counts and ratios
+  /// "s", "ns", "bytes", "bps", "Gbps", ...; empty for names, counts and ratios
+  std::string_view unit;
   std::string_view meaning;
 };
 

@@ -1,7 +1,7 @@
 // Tables: file, columns, units and meanings of every result that is a table.
 //
-// Where it sits: tools/results/folder_sink writes by them, the reference in the documentation prints
-// them. A new column goes to the end, as scripts read columns by their place.
+// Where it sits: tools/results/folder_sink writes by them, the reference in the documentation
+// prints them. A new column goes to the end, as scripts read columns by their place.
 // Thread safety: constants.
 #pragma once
 

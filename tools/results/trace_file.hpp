@@ -1,16 +1,21 @@
-// Trace file: trace.json, the trace events that Perfetto (ui.perfetto.dev) and chrome://tracing draw.
+// Trace file: trace.json, the trace events that Perfetto (ui.perfetto.dev) and chrome://tracing
+// draw.
 //
 // Where it sits: a FolderSink hands it the rows of a run; whoever wants the trace alone may, too.
 //
 // Contents
-//   cluster   a process with a slice for every attempt of a job, and counters of busy GPUs and waiting jobs
-//   JOB       a process per job, with tracks of its ranks: one for each stream of the workload, or for
-//             computation and communication where it names none; arrows from sends to their receives
+//   cluster   a process with a slice for every attempt of a job, and counters of busy GPUs and
+//             waiting jobs
+//   JOB       a process per job, with tracks of its ranks: one for each stream of the workload, or
+//             for computation and communication where it names none; arrows from sends to their
+//             receives
 //   transfers of a flow list: a track per endpoint that sends
-//   links     counters of rate and queue by the samples of --sample; packet mode: a slice for each pause
-//   Slices of a track never overlap, as viewers drop those that do in part: a track that needs more lanes
-//   gets "(2)" and so on.
-// Size: at most bytes_max. What comes later in simulated time is left out then, and notes() says so.
+//   links     counters of rate and queue by the samples of --sample; packet mode: a slice for each
+//             pause
+//   Slices of a track never overlap, as viewers drop those that do in part: a track that needs more
+//   lanes gets "(2)" and so on.
+// Size: at most bytes_max. What comes later in simulated time is left out then, and notes() says
+// so.
 // Source: Trace Event Format, Google, 2016: phases M, X, C, s and f; times in microseconds.
 // Threads: as ResultSink: transfers may come beside all else. They are kept until close().
 #pragma once
@@ -103,9 +108,10 @@ class TraceFile {
   bool is_empty_ = true;
   std::optional<Time> left_out_from_;
   std::map<std::string, Process, std::less<>> processes_;
-  std::optional<ClusterRow> cluster_;                                       ///< the last
-  std::map<std::string, Counters, std::less<>> counters_;                   ///< by link
-  std::map<std::pair<JobId, std::uint32_t>, std::vector<Slice>> messages_;  ///< sends and receives by job and rank
+  std::optional<ClusterRow> cluster_;                      ///< the last
+  std::map<std::string, Counters, std::less<>> counters_;  ///< by link
+  /// sends and receives by job and rank
+  std::map<std::pair<JobId, std::uint32_t>, std::vector<Slice>> messages_;
   std::vector<Arrow> arrows_;
   std::vector<FlowRow> listed_;  ///< transfers of a flow list; their names are in names_
   std::set<std::string, std::less<>> names_;

@@ -84,7 +84,8 @@ Assembly::Assembly(const Scenario& of, const RunOptions& how, CollectiveLibrary&
   if (scenario.mode == Mode::packet) {
     packet_network.emplace(*scenario.topology, *flow_settings, packet_settings(scenario.parameters),
                            PacketTraffic{priorities_in_use(scenario), scenario.flows.has_value()}, scenario.seed);
-    // Packet switches pass on packets of one destination; what NVSwitches do inside a host stays as it is.
+    // Packet switches pass on packets of one destination; what NVSwitches do inside a host stays as
+    // it is.
     if (flow_settings->reducing_switches == ReducingSwitches::all) {
       flow_settings->reducing_switches = ReducingSwitches::nvswitches;
     }
@@ -211,8 +212,8 @@ std::unique_ptr<NetworkPort> Assembly::make_port() const {
 }
 
 void Assembly::add_network(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host, const Observers& observers) {
-  // In packet mode the fabric moves what stays inside hosts and what is of jobs in flow mode, while other
-  // nodes move the rest.
+  // In packet mode the fabric moves what stays inside hosts and what is of jobs in flow mode, while
+  // other nodes move the rest.
   FlowObserver* const observer = packet_network ? &moved_as_flows : &observers.transfers;
   auto made = std::make_unique<FlowFabric>(
       *scenario.topology, *flow_settings, make_allocation_policy(scenario, options.threads), entity_of_host, observer,

@@ -1,8 +1,8 @@
 // Assembly: the parts of one run, which refer to each other, and how they are put together.
 //
 // Where it sits: tools/simulation/run makes one for every time that a run begins. Entities are the
-// hosts in order, the scheduler (or the flow list's source) and the fabric; their ids depend neither
-// on threads nor on the partition.
+// hosts in order, the scheduler (or the flow list's source) and the fabric; their ids depend
+// neither on threads nor on the partition.
 // Threads: belongs to one thread but while the engine runs.
 #pragma once
 

@@ -12,7 +12,8 @@ namespace weft {
 
 namespace {
 
-/// nccl-tests' factor from algorithm bandwidth to bus bandwidth; the bytes it applies to are those of the whole operation.
+/// nccl-tests' factor from algorithm bandwidth to bus bandwidth; the bytes it applies to are those
+/// of the whole operation.
 double bus_factor(CollectiveType type, double ranks) {
   switch (type) {
     case CollectiveType::all_reduce:
@@ -64,7 +65,8 @@ double most_bits_to_other_hosts(const CollectivePlan& plan, std::uint32_t host) 
 class GroupKinds {
  public:
   GroupKinds(const Communicator& communicator, const JobFolding& folding) {
-    std::map<std::vector<std::uint32_t>, std::pair<GroupId, std::uint32_t>> kinds;  // sorted classes -> first group, how many
+    // sorted classes -> first group, how many
+    std::map<std::vector<std::uint32_t>, std::pair<GroupId, std::uint32_t>> kinds;
     for (std::uint32_t group = 0; group < communicator.group_count(); ++group) {
       std::vector<std::uint32_t> classes;
       for (const RankId rank : communicator.ranks(GroupId(group))) classes.push_back(folding.class_of(rank));
@@ -79,7 +81,8 @@ class GroupKinds {
     }
   }
 
-  /// The first group of each kind that has a member of the class, and how many groups are of that kind.
+  /// The first group of each kind that has a member of the class, and how many groups are of that
+  /// kind.
   const std::vector<std::pair<GroupId, std::uint32_t>>& with_class(std::uint32_t rank_class) const { return by_class_[rank_class]; }
 
  private:
@@ -205,7 +208,8 @@ class RowMaker {
   const Scenario& scenario_;
   const JobTable& attempts_;
   const ParamSet& choices_;
-  std::map<std::pair<const CollectivePlan*, std::uint32_t>, double> nic_bits_;  ///< by plan and host; looked up only
+  /// by plan and host; looked up only
+  std::map<std::pair<const CollectivePlan*, std::uint32_t>, double> nic_bits_;
 };
 
 }  // namespace

@@ -1,11 +1,12 @@
 // Collective rows: collectives and their groups from what single ranks recorded.
 //
 // Where it sits: ResultRows hands over the records of all hosts when a run is over.
-// Model: one row per collective of a group, from the first member's start to the last member's end; one
-// per send and per receive. Where ranks were folded, one row per kind of group: groups whose members are
-// of the same classes. Bus bandwidth is that of nccl-tests (PERFORMANCE.md): size over duration times the
-// factor that makes it comparable with the rates of links, 2(n-1)/n for all_reduce, (n-1)/n for
-// reduce_scatter, all_to_all and, with the gathered size, all_gather; 1 for broadcast.
+// Model: one row per collective of a group, from the first member's start to the last member's end;
+// one per send and per receive. Where ranks were folded, one row per kind of group: groups whose
+// members are of the same classes. Bus bandwidth is that of nccl-tests (PERFORMANCE.md): size over
+// duration times the factor that makes it comparable with the rates of links, 2(n-1)/n for
+// all_reduce, (n-1)/n for reduce_scatter, all_to_all and, with the gathered size, all_gather; 1 for
+// broadcast.
 // Thread safety: pure functions.
 #pragma once
 

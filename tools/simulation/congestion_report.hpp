@@ -1,9 +1,10 @@
 // Congestion report: which links slowed jobs, when, and whose start began it; with
 // flow.detect_congestion, in flow mode.
 //
-// Where it sits: ResultRows tells it when jobs start and are fast-forwarded. When the run is over it takes
-// what network/congestion/congestion_monitor has found, joins periods over what was not simulated
-// (network/congestion/congestion_periods, where all terms are defined) and hands the sink their rows.
+// Where it sits: ResultRows tells it when jobs start and are fast-forwarded. When the run is over
+// it takes what network/congestion/congestion_monitor has found, joins periods over what was not
+// simulated (network/congestion/congestion_periods, where all terms are defined) and hands the sink
+// their rows.
 // Threads: belongs to the scheduler's logical process, then to whoever asks for the rows.
 #pragma once
 

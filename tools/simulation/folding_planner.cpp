@@ -61,8 +61,8 @@ void FoldingPlanner::note_placed(RunningJob& job) {
     plan_.jobs.push_back({job.workload, job.collectives, job.endpoint_of_rank});
     placed_new_job_ = true;
   } else if (plan_.jobs[attempt].workload != job.workload || *plan_.jobs[attempt].endpoint_of_rank != *job.endpoint_of_rank) {
-    // Folded ranks take as long as others but for the rounding of sums, and that can make a scheduler
-    // decide in another way.
+    // Folded ranks take as long as others but for the rounding of sums, and that can make a
+    // scheduler decide in another way.
     plan_.given_up = true;
     placed_new_job_ = true;
   }
@@ -71,8 +71,8 @@ void FoldingPlanner::note_placed(RunningJob& job) {
 
 bool FoldingPlanner::still_holds() {
   if (!std::exchange(placed_new_job_, false)) return true;
-  // Jobs that were not known before may make ranks differ that were alike, or have ranks that are alike
-  // themselves.
+  // Jobs that were not known before may make ranks differ that were alike, or have ranks that are
+  // alike themselves.
   const bool was_folded = plan_.folding != nullptr;
   plan_.folding = nullptr;
   plan_.classes_if_sprayed = 0;
@@ -87,7 +87,8 @@ bool FoldingPlanner::still_holds() {
   return false;
 }
 
-/// For the jobs of the plan; or, where hashed paths are in the way, how many ranks would do without.
+/// For the jobs of the plan; or, where hashed paths are in the way, how many ranks would do
+/// without.
 void FoldingPlanner::look_for_folding() {
   plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_, speeds_, tolerance(), {});
   if (plan_.folding != nullptr || flow_->routing != Routing::single || flow_->path_rule.choice != PathRule::Choice::by_hash) return;

@@ -3,10 +3,10 @@
 // Where it sits: an Assembly asks it for every job that is placed. With fast forward the scheduler
 // folds instead (host/symmetry/coupled_jobs), and the planner does nothing.
 //
-// Model: ranks are alike with regard to all jobs of a run and their placements, which are known only
-// once the scheduler has placed them. So whenever a pass of the scheduler places jobs that the plan did
-// not foresee, ranks are compared anew, and if that changes who is simulated, the run begins again by
-// the new plan. Ranks themselves are compared by host/symmetry/rank_folding.
+// Model: ranks are alike with regard to all jobs of a run and their placements, which are known
+// only once the scheduler has placed them. So whenever a pass of the scheduler places jobs that the
+// plan did not foresee, ranks are compared anew, and if that changes who is simulated, the run
+// begins again by the new plan. Ranks themselves are compared by host/symmetry/rank_folding.
 // Threads: belongs to the scheduler's logical process.
 #pragma once
 
@@ -37,8 +37,8 @@ struct FoldingPlan {
 
 class FoldingPlanner {
  public:
-  /// Keeps references. `flow`: null in job mode. `on_note`: told how many ranks are simulated as soon as that
-  /// is known; may be empty.
+  /// Keeps references. `flow`: null in job mode. `on_note`: told how many ranks are simulated as
+  /// soon as that is known; may be empty.
   FoldingPlanner(const Scenario& scenario, const FlowSettings* flow, const HostSpeeds& speeds, FoldingPlan plan,
                  std::function<void(const std::string&)> on_note);
 
@@ -48,8 +48,8 @@ class FoldingPlanner {
   bool may_fold() const;
   /// How much the start of ranks may differ that count as alike.
   Duration tolerance() const;
-  /// A job was placed, and its collectives are known; it gets its folding. Requires: !`folded_by_scheduler`
-  /// of the run, may_fold().
+  /// A job was placed, and its collectives are known; it gets its folding. Requires:
+  /// !`folded_by_scheduler` of the run, may_fold().
   void note_placed(RunningJob& job);
   /// After a pass of the scheduler: false if the run has to begin again, by plan().
   bool still_holds();

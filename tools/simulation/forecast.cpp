@@ -34,7 +34,8 @@ struct Question {
   std::string text;
   std::vector<HostId> drained;
   JobId started = JobId::none();
-  std::optional<std::uint64_t> crossing;  ///< of a switch that cuts nobody off: running jobs whose transfers cross it
+  /// of a switch that cuts nobody off: running jobs whose transfers cross it
+  std::optional<std::uint64_t> crossing;
   /// Why it cannot be done at all; "" if it can be tried.
   std::string refusal;
 };

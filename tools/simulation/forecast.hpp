@@ -1,10 +1,10 @@
-// Forecast: forks a snapshot of a cluster - once as it is, once with what was asked about - and tells what
-// differs.
+// Forecast: forks a snapshot of a cluster - once as it is, once with what was asked about - and
+// tells what differs.
 //
 // Where it sits: `weft predict` prints it.
-// Model: the cluster goes on from the snapshot twice. In both futures nobody arrives, nothing fails, what
-// is out of service stays out, spares among it, and only iterations that are needed to find a job's pace
-// are simulated, as with fast forward.
+// Model: the cluster goes on from the snapshot twice. In both futures nobody arrives, nothing
+// fails, what is out of service stays out, spares among it, and only iterations that are needed to
+// find a job's pace are simulated, as with fast forward.
 // Thread safety: one thread per call; it may start others.
 #pragma once
 
@@ -30,12 +30,13 @@ struct JobOutlook {
 struct JobForecast {
   JobId job;
   std::string name;
-  std::size_t gpus = 0;            ///< that it holds, or wants
-  JobOutlook now;                  ///< as things are
-  JobOutlook then;                 ///< with what was asked about
-  bool is_hit = false;             ///< it ran on a host that is drained, or is the one that starts
-  std::optional<double> waited_s;  ///< then: from the instant of the question until it started again
-  std::string placement;           ///< then, if it started
+  std::size_t gpus = 0;  ///< that it holds, or wants
+  JobOutlook now;        ///< as things are
+  JobOutlook then;       ///< with what was asked about
+  bool is_hit = false;   ///< it ran on a host that is drained, or is the one that starts
+  /// then: from the instant of the question until it started again
+  std::optional<double> waited_s;
+  std::string placement;  ///< then, if it started
 
   /// Relative change of the iteration's time; 0 where it is not known in both futures.
   double iteration_change() const;
@@ -55,10 +56,12 @@ struct Forecast {
   std::string question;         ///< "drain of host12"
   std::vector<HostId> drained;
   JobId started = JobId::none();
-  std::optional<std::uint64_t> crossing;  ///< of a switch that cuts nobody off: running jobs whose transfers cross it
-  std::string refusal;                    ///< why it cannot be done at all; "" if it was tried
-  std::vector<JobForecast> jobs;          ///< all that had not ended; none if it was refused
-  bool is_possible = false;               ///< every job that has to move or start finds a place in time
+  /// of a switch that cuts nobody off: running jobs whose transfers cross it
+  std::optional<std::uint64_t> crossing;
+  std::string refusal;            ///< why it cannot be done at all; "" if it was tried
+  std::vector<JobForecast> jobs;  ///< all that had not ended; none if it was refused
+  /// every job that has to move or start finds a place in time
+  bool is_possible = false;
 };
 
 struct ForecastOptions {
@@ -70,8 +73,8 @@ struct ForecastOptions {
 /// [fixed-routes], and what a run does.
 Forecast forecast_drain(LoadedSnapshot snapshot, const std::string& node, const ForecastOptions& options);
 
-/// A job that waits or has not arrived starts now. Throws InputError [unknown-job], [already-started], and
-/// what a run does.
+/// A job that waits or has not arrived starts now. Throws InputError [unknown-job],
+/// [already-started], and what a run does.
 Forecast forecast_start(LoadedSnapshot snapshot, const std::string& job, const ForecastOptions& options);
 
 }  // namespace weft

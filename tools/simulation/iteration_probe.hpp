@@ -1,9 +1,13 @@
-// Iteration probe: how long an iteration of a workload takes when its job is alone on the scenario's cluster.
+// Iteration probe: how long an iteration of a workload takes when its job is alone on the
+// scenario's cluster.
 //
-// Where it sits: load_scenario() asks it for rules that fit a workload's iterations to a job's run time, and for jobs that run their workload in job mode.
-// Model: the workload runs twice in the scenario's mode (flow mode if that is job), with the scenario's topology, parameters and placement, on hosts at full
-// speed; the mean of the two iterations is the answer. Where hosts may be slow it does so once more with all of them at half the speed: as much longer as
-// that takes is what they compute, as if nothing overlapped in another way.
+// Where it sits: load_scenario() asks it for rules that fit a workload's iterations to a job's run
+// time, and for jobs that run their workload in job mode.
+// Model: the workload runs twice in the scenario's mode (flow mode if that is job), with the
+// scenario's topology, parameters and placement, on hosts at full speed; the mean of the two
+// iterations is the answer. Where hosts may be slow it does so once more with all of them at half
+// the speed: as much longer as that takes is what they compute, as if nothing overlapped in another
+// way.
 // Thread safety: one call at a time per scenario.
 #pragma once
 

@@ -30,8 +30,8 @@ struct CommunicatorExposure {
   double per_rank_s = 0;
 };
 
-/// `exposed_s`: by communicator, over all ranks. Communicators of one name share a row, as a job that is elastic runs several workloads; then it has the
-/// most groups that there were.
+/// `exposed_s`: by communicator, over all ranks. Communicators of one name share a row, as a job
+/// that is elastic runs several workloads; then it has the most groups that there were.
 void add_exposure(const Workload& workload, std::span<const double> exposed_s, std::vector<CommunicatorExposure>& rows) {
   const std::vector<bool> used = communicators_used(workload);
   for (std::size_t c = 0; c < exposed_s.size(); ++c) {
@@ -174,7 +174,8 @@ void ResultRows::add_unfinished_jobs(std::span<const JobRecord> records) {
 }
 
 void ResultRows::add_communicators(std::span<const RankExposure> exposures) {
-  std::map<JobId, std::map<std::uint32_t, std::vector<double>>> exposed_s;  // by ranks, communicator: over all ranks
+  // by ranks, communicator: over all ranks
+  std::map<JobId, std::map<std::uint32_t, std::vector<double>>> exposed_s;
   for (const RankExposure& exposure : exposures) {
     const RunningJob& attempt = attempts_.at(exposure.attempt);
     const double stands_for = ranks_alike(attempt, exposure.rank);

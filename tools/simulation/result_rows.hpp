@@ -1,9 +1,9 @@
 // Result rows: what the entities of a run tell and record, as rows for a sink.
 //
-// Where it sits: the observer of the scheduler (jobs, iterations) and of the fabric (transfers) while the
-// run goes on; at its end tools/simulation/run has it add what the entities recorded.
-// Threads: the scheduler's hooks come from one logical process and those of transfers from another; the
-// two touch different members, and different tables of the sink.
+// Where it sits: the observer of the scheduler (jobs, iterations) and of the fabric (transfers)
+// while the run goes on; at its end tools/simulation/run has it add what the entities recorded.
+// Threads: the scheduler's hooks come from one logical process and those of transfers from another;
+// the two touch different members, and different tables of the sink.
 #pragma once
 
 #include <cstdint>

@@ -129,8 +129,8 @@ RunState state_of(const Assembly& parts, const SummaryStatistics& statistics, co
   return state;
 }
 
-/// Transfers in packet mode end on many nodes at a time: rows come when the run has ended, numbered by
-/// their start and in order of their end.
+/// Transfers in packet mode end on many nodes at a time: rows come when the run has ended, numbered
+/// by their start and in order of their end.
 void add_packet_transfers(const Assembly& parts, const Engine& engine, ResultRows& rows) {
   std::vector<FinishedTransfer> all = parts.packet_network->finished(engine);
   all.insert(all.end(), parts.moved_as_flows.transfers.begin(), parts.moved_as_flows.transfers.end());
@@ -181,8 +181,8 @@ void add_last_rows(const Assembly& parts, const Engine& engine, const RunReport&
   if (parts.fabric != EntityId::none()) add_network_rows(parts, engine, report, cut_off, rows, summary);
 }
 
-/// A run whose plan does not hold any more. Nothing has been done yet that the new plan would have done
-/// in another way.
+/// A run whose plan does not hold any more. Nothing has been done yet that the new plan would have
+/// done in another way.
 struct Refold {
   FoldingPlan plan;
 };

@@ -1,9 +1,10 @@
 // Run: carries a scenario out and hands its results to a sink.
 //
 // Where it sits: `weft run` and `weft predict`, probes, comparisons and studies call it. A run is a
-// value: it touches no disk, no terminal and nothing global; several go on in one process at a time.
-// Model: what a run has to know of a job's placement beforehand (which ranks are alike), it learns from
-// a run that got as far as placing it, and begins again: runs are deterministic.
+// value: it touches no disk, no terminal and nothing global; several go on in one process at a
+// time.
+// Model: what a run has to know of a job's placement beforehand (which ranks are alike), it learns
+// from a run that got as far as placing it, and begins again: runs are deterministic.
 // Thread safety: one thread per call; a scenario may be run by several at once.
 #pragma once
 
@@ -39,27 +40,30 @@ struct RunState {
 
 struct RunOptions {
   std::uint32_t threads = 1;
-  std::string zeta = "auto";             ///< "auto", "table", or a duration
-  std::optional<Duration> sample_links;  ///< packet mode: the sink gets LinkSampleRows, one interval after the other
+  std::string zeta = "auto";  ///< "auto", "table", or a duration
+  /// packet mode: the sink gets LinkSampleRows, one interval after the other
+  std::optional<Duration> sample_links;
   const std::atomic<bool>* interrupt = nullptr;
   std::optional<Time> until;        ///< the run stops after the events of that instant
   std::optional<Time> snapshot_at;  ///< when on_snapshot is called, unless all jobs have ended
   std::function<void(const ClusterSnapshot&)> on_snapshot;
-  bool keeps_end = false;                       ///< RunOutcome::end is filled in
-  std::shared_ptr<const ClusterSnapshot> from;  ///< the jobs go on from there; null: the cluster begins empty
+  bool keeps_end = false;  ///< RunOutcome::end is filled in
+  /// the jobs go on from there; null: the cluster begins empty
+  std::shared_ptr<const ClusterSnapshot> from;
   /// On the scenario's topology, of jobs of `from`; may be null.
   std::shared_ptr<const KnownLinkDemands> link_demands;
   /// Called now and then, from one thread at a time.
   std::function<void(const RunState&)> progress;
-  /// Called with what is known of the run as soon as it is: whether ranks are simulated for others. From one
-  /// thread at a time, which may be another than that of run().
+  /// Called with what is known of the run as soon as it is: whether ranks are simulated for others.
+  /// From one thread at a time, which may be another than that of run().
   std::function<void(const std::string& note)> on_note;
   Log log;
 };
 
 struct RunOutcome {
   RunSummary summary;
-  std::optional<ClusterSnapshot> end;  ///< when the run stopped or ended, if it was to be kept; not of flow lists
+  /// when the run stopped or ended, if it was to be kept; not of flow lists
+  std::optional<ClusterSnapshot> end;
 };
 
 /// Finds what run() would refuse before it starts. Throws InputError.
@@ -81,7 +85,8 @@ std::shared_ptr<const KnownLinkDemands> link_demands_of(const Scenario& scenario
 /// What describes the run: the scenario's inputs, all parameters, seed, threads.
 RunManifest manifest_of(const Scenario& scenario, const RunOptions& options);
 
-/// The tables that a run of the scenario fills, for its folder; what is asked for besides is the caller's.
+/// The tables that a run of the scenario fills, for its folder; what is asked for besides is the
+/// caller's.
 FolderContents folder_contents(const Scenario& scenario);
 
 }  // namespace weft

@@ -14,8 +14,8 @@ Time first_flow(const Scenario& scenario) {
   return Time::zero() + std::ranges::min_element(scenario.flows->flows, {}, &ListedFlow::start)->start;
 }
 
-/// From the first submission or start to the end of the last job or delivery, however long parts are
-/// repaired after it; of a run that was cut off before, until then.
+/// From the first submission or start to the end of the last job or delivery, however long parts
+/// are repaired after it; of a run that was cut off before, until then.
 TimeSpan makespan(const Assembly& parts, const CutOff& cut_off) {
   Time begin;
   Time end;

@@ -1,5 +1,5 @@
-// Run figures: what a run that has stopped came to as a whole - its makespan, counts and GPU time, and
-// the notes on what set its pace.
+// Run figures: what a run that has stopped came to as a whole - its makespan, counts and GPU time,
+// and the notes on what set its pace.
 //
 // Where it sits: tools/simulation/run fills the summary with it; what rows come to is added by
 // tools/results/summary_statistics.
@@ -30,14 +30,15 @@ struct TimeSpan {
   Duration length() const { return end - begin; }
 };
 
-/// The makespan, and after it until the network has moved what jobs left behind: the last checkpoints of
-/// jobs that have ended, packets sent again that had come after all.
+/// The makespan, and after it until the network has moved what jobs left behind: the last
+/// checkpoints of jobs that have ended, packets sent again that had come after all.
 TimeSpan network_span(const Assembly& parts, const Engine& engine, const CutOff& cut_off);
 
 /// What the run came to, but for what its rows do.
 RunSummary summarise(const Assembly& parts, const RunReport& report, const CutOff& cut_off);
 
-/// What settings, not the network, held back (tools/simulation/run_notes). Requires: a network was simulated.
+/// What settings, not the network, held back (tools/simulation/run_notes). Requires: a network was
+/// simulated.
 std::vector<std::string> notes_on(const Assembly& parts, const Engine& engine, std::span<const LinkUsage> usage);
 
 }  // namespace weft

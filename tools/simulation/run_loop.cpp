@@ -11,7 +11,8 @@ namespace weft {
 namespace {
 
 const Duration look_interval = Duration::ms(10);
-/// A host that pauses for good holds up what it holds up; others may have waited for a time-out meanwhile.
+/// A host that pauses for good holds up what it holds up; others may have waited for a time-out
+/// meanwhile.
 constexpr int idle_looks_max = 100;
 
 /// The first multiple of the interval after `time`.
@@ -21,8 +22,8 @@ Time look_after(Time time) {
   return looks > looks_max ? Time::max() : Time::zero() + look_interval * looks;
 }
 
-/// Others than the packets on their way: flows, ranks that compute, jobs that run by the clock, what is
-/// still to come.
+/// Others than the packets on their way: flows, ranks that compute, jobs that run by the clock,
+/// what is still to come.
 bool others_may_get_on(const Assembly& parts, const Engine& engine, Time now) {
   if (engine.entity_as<FlowFabric>(parts.fabric).is_busy()) return true;
   if (parts.scenario.flows) {

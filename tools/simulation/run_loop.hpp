@@ -3,9 +3,10 @@
 //
 // Where it sits: tools/simulation/run calls it once all entities are there.
 //
-// Model: switches that wait for each other, or for a host that pauses for good, refresh their pauses
-// for ever, and cards send for ever what never comes. So in packet mode the loop looks every 10 ms: where
-// no card got anything between two looks, it asks for circles of pauses and for what is sent again.
+// Model: switches that wait for each other, or for a host that pauses for good, refresh their
+// pauses for ever, and cards send for ever what never comes. So in packet mode the loop looks every
+// 10 ms: where no card got anything between two looks, it asks for circles of pauses and for what
+// is sent again.
 // Threads: belongs to the thread that runs the engine.
 #pragma once
 
@@ -32,8 +33,8 @@ struct LoopResult {
   std::optional<Livelock> livelock;
 };
 
-/// `sampler` may be null. nullopt: the run was abandoned for a new plan (Assembly::abandoned), whatever
-/// else happened until it ended. Throws what entities do.
+/// `sampler` may be null. nullopt: the run was abandoned for a new plan (Assembly::abandoned),
+/// whatever else happened until it ended. Throws what entities do.
 std::optional<LoopResult> run_to_end(const Assembly& parts, Engine& engine, LinkSampler* sampler, RunControl control);
 
 }  // namespace weft

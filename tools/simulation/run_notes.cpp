@@ -41,7 +41,8 @@ std::string bytes_text(double bytes) {
 struct SlotLimit {
   const SlotHoldup* holdup = nullptr;
   std::uint32_t messages = 0;  ///< that may be under way
-  Duration round_trip;         ///< from a message's first byte until its sender knows that its slots are free
+  /// from a message's first byte until its sender knows that its slots are free
+  Duration round_trip;
   double rate_bps = 0;
   LinkId slowest;
   double share = 0;  ///< of the collectives' time, in which sends waited
@@ -68,7 +69,8 @@ SlotLimit limit_of(const SlotHoldup& holdup, UnloadedPaths& paths) {
   limit.slowest = there.slowest();
   const Duration waited = std::min(holdup.held, limit.round_trip * static_cast<std::int64_t>(holdup.times));
   limit.share = waited.in_s() / holdup.under_way.in_s();
-  // With more slots a message may take more of them. Half of all are free again before the receiver tells of them.
+  // With more slots a message may take more of them. Half of all are free again before the receiver
+  // tells of them.
   const std::int64_t size = std::max<std::int64_t>(1, (holdup.message.count() + slots.size().count() - 1) / slots.size().count());
   const std::int64_t half = beyond.in_ticks() / std::max<std::int64_t>(1, leaving.in_ticks()) + 1;
   const std::int64_t all = (holdup.connection.slots + holdup.message_slots - 1) / holdup.message_slots;

@@ -1,15 +1,20 @@
-// Run notes: where a limit of the model's own settings, not the network, has set the pace of a finished run.
+// Run notes: where a limit of the model's own settings, not the network, has set the pace of a
+// finished run.
 //
-// Where it sits: tools/simulation/simulation asks when a run is over; `weft run` prints the notes, and summary.json has them.
+// Where it sits: tools/simulation/simulation asks when a run is over; `weft run` prints the notes,
+// and summary.json has them.
 //
 // Model: a note names the worst place and the parameter that would lift the limit.
-//   slots    sends of collectives waited for slots (host/ranks/slot_holdups), and what slots let through per round trip is less than the
-//            path carries in that time, so that a receiver that is late is not mistaken for it, all connections of a plan together
-//            where they share the slowest link. A round trip is that of a message and of the news that it was taken over, while
-//            nothing else is under way; of every wait no more counts than that. Told from 10 % of the time of the collectives on:
-//            rings hide less than that elsewhere.
-//   window   packet.window is below the bandwidth-delay product of a way on which larger transfers were under way
-//   headroom packet.headroom is below what a cable may bring after a pause was asked for (packet.unsafe)
+//   slots    sends of collectives waited for slots (host/ranks/slot_holdups), and what slots let
+//            through per round trip is less than the path carries in that time, so that a receiver
+//            that is late is not mistaken for it, all connections of a plan together where they
+//            share the slowest link. A round trip is that of a message and of the news that it was
+//            taken over, while nothing else is under way; of every wait no more counts than that.
+//            Told from 10 % of the time of the collectives on: rings hide less than that elsewhere.
+//   window   packet.window is below the bandwidth-delay product of a way on which larger transfers
+//            were under way
+//   headroom packet.headroom is below what a cable may bring after a pause was asked for
+//   (packet.unsafe)
 // Thread safety: pure functions.
 #pragma once
 

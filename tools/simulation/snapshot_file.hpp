@@ -1,6 +1,8 @@
-// Snapshot file: a cluster snapshot with what its run was started with, as protobuf text (snapshot.proto).
+// Snapshot file: a cluster snapshot with what its run was started with, as protobuf text
+// (snapshot.proto).
 //
-// Where it sits: `weft run --snapshot=TIME` writes one into the results; `weft predict` reads it, and the scenario that it names once more.
+// Where it sits: `weft run --snapshot=TIME` writes one into the results; `weft predict` reads it,
+// and the scenario that it names once more.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -12,7 +14,8 @@
 
 namespace weft {
 
-/// Paths in `flags` are made absolute. Throws InputError [cannot-snapshot] if the flags name inputs that no scenario holds.
+/// Paths in `flags` are made absolute. Throws InputError [cannot-snapshot] if the flags name inputs
+/// that no scenario holds.
 void check_snapshot_flags(const RunFlags& flags);
 /// The file's text.
 std::string to_snapshot_text(const RunFlags& flags, const Scenario& scenario, const ClusterSnapshot& snapshot);
@@ -21,7 +24,8 @@ struct LoadedSnapshot {
   Scenario scenario;
   ClusterSnapshot snapshot;
 };
-/// `settings` stand instead of those of the run. Throws InputError: what loading the scenario does, and [other-snapshot] where it does not fit the file.
+/// `settings` stand instead of those of the run. Throws InputError: what loading the scenario does,
+/// and [other-snapshot] where it does not fit the file.
 LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::string>& settings);
 
 }  // namespace weft

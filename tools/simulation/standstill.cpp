@@ -13,8 +13,8 @@ namespace weft {
 
 namespace {
 
-/// Nobody waits for what a job has left behind that was stopped, or whose last checkpoints were on their
-/// way when it ended.
+/// Nobody waits for what a job has left behind that was stopped, or whose last checkpoints were on
+/// their way when it ended.
 std::vector<UnfinishedTransfer> missed(const Assembly& parts, std::vector<UnfinishedTransfer> unfinished) {
   if (parts.lifecycle == nullptr) return unfinished;
   std::erase_if(unfinished,
@@ -121,8 +121,8 @@ std::vector<Diagnostic> transfers_that_stand_still(const Assembly& parts, const 
   return {standstill.all().begin(), standstill.all().end()};
 }
 
-/// A run without events left whose jobs have not finished is stuck: says which ranks wait, and for what.
-/// Returns why jobs get no GPUs any more, if that is it.
+/// A run without events left whose jobs have not finished is stuck: says which ranks wait, and for
+/// what. Returns why jobs get no GPUs any more, if that is it.
 std::vector<Diagnostic> require_finished(const Assembly& parts, const Engine& engine) {
   Diagnostics diagnostics;
   std::vector<WaitingRank> waiting;

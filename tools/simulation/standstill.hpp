@@ -14,8 +14,9 @@
 
 namespace weft {
 
-/// Of a run without events left, or one in which nothing comes of them: why it stands still; empty if all
-/// is done. Throws InputError [beyond-clock] and [stuck], the latter with the ranks that wait and what for.
+/// Of a run without events left, or one in which nothing comes of them: why it stands still; empty
+/// if all is done. Throws InputError [beyond-clock] and [stuck], the latter with the ranks that
+/// wait and what for.
 std::vector<Diagnostic> why_nothing_gets_on(const Assembly& parts, const Engine& engine, const std::optional<Livelock>& livelock);
 
 }  // namespace weft

@@ -70,7 +70,8 @@ class StuckJob {
  private:
   std::size_t ranks_named() const { return std::min(waiting_.size(), kRanksNamed); }
 
-  /// If ops that will be named have no names, their workload is read again with those that its reader dropped.
+  /// If ops that will be named have no names, their workload is read again with those that its
+  /// reader dropped.
   void read_names(const Scenario& scenario) {
     std::vector<std::uint32_t> unnamed;
     for (std::size_t i = 0; i < ranks_named(); ++i) {

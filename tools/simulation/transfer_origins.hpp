@@ -1,11 +1,12 @@
 // Transfer origins: the op, iteration and communicator that a transfer belongs to.
 //
-// Where it sits: ResultRows asks for each transfer, so that flows.csv can be joined with collectives.csv
-// and iterations.csv.
+// Where it sits: ResultRows asks for each transfer, so that flows.csv can be joined with
+// collectives.csv and iterations.csv.
 //
-// Model: a transfer's tag names its communicator and the ordinal of its op (host/ranks/message_tag); the
-// op itself is the one of the sending rank's role with that ordinal. Tags hold an iteration modulo a power
-// of two; as ranks are less than half of it apart, it is the one nearest to the last that was seen.
+// Model: a transfer's tag names its communicator and the ordinal of its op
+// (host/ranks/message_tag); the op itself is the one of the sending rank's role with that ordinal.
+// Tags hold an iteration modulo a power of two; as ranks are less than half of it apart, it is the
+// one nearest to the last that was seen.
 // Threads: belongs to the thread that tells of transfers.
 #pragma once
 
@@ -37,8 +38,8 @@ class TransferOrigins {
   /// Keeps a reference.
   explicit TransferOrigins(const JobTable& attempts) : attempts_(attempts) {}
 
-  /// None of data and checkpoints, which no op sends. Views are valid as long as the attempts. Requires: the
-  /// transfer is of a job.
+  /// None of data and checkpoints, which no op sends. Views are valid as long as the attempts.
+  /// Requires: the transfer is of a job.
   std::optional<TransferOrigin> of(const Transfer& transfer);
 
  private:
@@ -47,7 +48,8 @@ class TransferOrigins {
     OpId op;
     std::string label;
   };
-  /// Senders of a role by (point to point, communicator, ordinal, tag), of which several differ by their peer.
+  /// Senders of a role by (point to point, communicator, ordinal, tag), of which several differ by
+  /// their peer.
   using Senders = std::map<std::tuple<bool, std::uint16_t, std::uint32_t, std::uint32_t>, std::vector<Sender>>;
   struct OfJob {
     AttemptId attempt = AttemptId::none();              ///< that the following are of

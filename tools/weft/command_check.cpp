@@ -64,7 +64,8 @@ std::vector<Recognised> recognise(const std::vector<std::string>& inputs) {
   return all;
 }
 
-/// Flags that no input takes. Of an input that nothing could be made of, nobody knows what it takes.
+/// Flags that no input takes. Of an input that nothing could be made of, nobody knows what it
+/// takes.
 void refuse_flags_without_input(const std::vector<Recognised>& inputs, const CheckOptions& options) {
   const auto has = [&](InputKind kind) {
     return std::any_of(inputs.begin(), inputs.end(),

@@ -1,10 +1,13 @@
-// `weft completion SHELL`: a script that completes commands, flags, their values, modules and parameters in bash or zsh.
+// `weft completion SHELL`: a script that completes commands, flags, their values, modules and
+// parameters in bash or zsh.
 //
-// Where it sits: packages install what it prints, and users may source it. All names come from the command line's own tables
-// (CLI11's tree of commands and options); names of modules and parameters are asked of `weft modules` when a user completes.
+// Where it sits: packages install what it prints, and users may source it. All names come from the
+// command line's own tables (CLI11's tree of commands and options); names of modules and parameters
+// are asked of `weft modules` when a user completes.
 //
-// The bash script is one function for all commands with tables by command ("topology build"); bash splits words at "=" and ":", so
-// the function splits the line itself and hands back what follows the last of these. The zsh script has a function for each command.
+// The bash script is one function for all commands with tables by command ("topology build"); bash
+// splits words at "=" and ":", so the function splits the line itself and hands back what follows
+// the last of these. The zsh script has a function for each command.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <iostream>

@@ -1,4 +1,5 @@
-// Reads the command line of `weft`, runs one subcommand, turns failures into messages and exit statuses.
+// Reads the command line of `weft`, runs one subcommand, turns failures into messages and exit
+// statuses.
 #include "tools/weft/commands.hpp"
 #include "tools/weft/help_text.hpp"
 
@@ -140,7 +141,8 @@ void add_help_and_version(CLI::App& app, Action& action) {
   });
 }
 
-/// Standard streams that the caller closed are taken by nothing else: a file that was opened next would get what is printed.
+/// Standard streams that the caller closed are taken by nothing else: a file that was opened next
+/// would get what is printed.
 void keep_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // Reading and writing the wrong way round fails, as on a closed stream.

@@ -1,5 +1,5 @@
-// The commands of `weft` and their options as plain data, read from CLI11's tree, for what is generated from them: completions and the
-// manual page.
+// The commands of `weft` and their options as plain data, read from CLI11's tree, for what is
+// generated from them: completions and the manual page.
 //
 // Thread safety: plain values; reading the tree belongs to the thread that parses the command line.
 #pragma once

@@ -1,4 +1,5 @@
-// `weft workload`: looks at workloads, turns foreign ones into Weft's own files and makes new ones from templates.
+// `weft workload`: looks at workloads, turns foreign ones into Weft's own files and makes new ones
+// from templates.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>

@@ -1,5 +1,5 @@
-// The command line of `weft`, and its subcommands, one source file each. Each adds itself to the command line and leaves behind what to do when it
-// is chosen.
+// The command line of `weft`, and its subcommands, one source file each. Each adds itself to the
+// command line and leaves behind what to do when it is chosen.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@ class App;
 
 namespace weft {
 
-/// What the chosen subcommand does; returns the exit status. 0 done, 1 the question's answer is no or a run stands still, 2 wrong input or use, 3 a bug in Weft,
-/// 130 interrupted by the user.
+/// What the chosen subcommand does; returns the exit status. 0 done, 1 the question's answer is no
+/// or a run stands still, 2 wrong input or use, 3 a bug in Weft, 130 interrupted by the user.
 using Action = std::function<int()>;
 
 inline constexpr int kExitDone = 0;
@@ -20,7 +20,8 @@ inline constexpr int kExitInput = 2;
 inline constexpr int kExitBug = 3;
 inline constexpr int kExitInterrupted = 130;
 
-/// Reads the command line, runs the subcommand, turns failures into messages on standard error. Returns the exit status.
+/// Reads the command line, runs the subcommand, turns failures into messages on standard error.
+/// Returns the exit status.
 int run_command_line(int argc, char** argv);
 
 void add_run_command(CLI::App& app, Action& action);

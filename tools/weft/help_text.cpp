@@ -14,7 +14,8 @@ std::size_t indent_of(std::string_view line) { return std::min(line.find_first_n
 
 bool is_example(std::string_view line) { return line.starts_with("  weft "); }
 
-/// Where the description of an option begins: behind the first two blanks in a row. 0: the line has none.
+/// Where the description of an option begins: behind the first two blanks in a row. 0: the line has
+/// none.
 std::size_t description_of(std::string_view line) {
   const std::size_t indent = indent_of(line);
   if (indent == 0) return 0;

@@ -1,4 +1,5 @@
-// The flags that say more about a job trace than its path, the same for every subcommand that reads one.
+// The flags that say more about a job trace than its path, the same for every subcommand that reads
+// one.
 #pragma once
 
 #include "workloads/job_traces/job_trace_reader.hpp"

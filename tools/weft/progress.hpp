@@ -1,5 +1,5 @@
-// Progress line on stderr for long work: share of iterations, transfers or jobs done, events per second, time
-// left. Silent when stderr is not a terminal.
+// Progress line on stderr for long work: share of iterations, transfers or jobs done, events per
+// second, time left. Silent when stderr is not a terminal.
 #pragma once
 
 #include <chrono>

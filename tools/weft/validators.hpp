@@ -1,4 +1,5 @@
-// Checks of what flags are given, as strict as those of parameters: CLI11 reads "-1" as 2^64 - 1, "010" as 8 and stops at the largest number.
+// Checks of what flags are given, as strict as those of parameters: CLI11 reads "-1" as 2^64 - 1,
+// "010" as 8 and stops at the largest number.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +15,8 @@
 
 namespace weft {
 
-/// Decimal digits of a number from `least` to `most`, both among the numbers of the type that receives it; else a complaint that names the range.
+/// Decimal digits of a number from `least` to `most`, both among the numbers of the type that
+/// receives it; else a complaint that names the range.
 template <class Number>
 CLI::Validator whole_number(Number least = 0, Number most = std::numeric_limits<Number>::max()) {
   const auto complaint = [least, most](std::string& text) {

@@ -1,4 +1,5 @@
-// The flags that say more about a foreign workload than its path, the same for every subcommand that reads one.
+// The flags that say more about a foreign workload than its path, the same for every subcommand
+// that reads one.
 #pragma once
 
 #include "workloads/formats/workload_reader.hpp"
@@ -9,7 +10,8 @@ class App;
 
 namespace weft {
 
-/// Adds --ranks, --iteration, --process-groups, --time-unit and --as-recorded. `options` outlives the command.
+/// Adds --ranks, --iteration, --process-groups, --time-unit and --as-recorded. `options` outlives
+/// the command.
 void add_workload_flags(CLI::App& command, WorkloadOptions& options);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// batch nodes do in windows what they would do one event at a time: a network of store-and-forward nodes against a naive sequential
-// oracle, under every partition and number of threads.
+// batch nodes do in windows what they would do one event at a time: a network of store-and-forward
+// nodes against a naive sequential oracle, under every partition and number of threads.
 #include "core/engine/batch_process.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,8 @@ constexpr std::uint16_t arrived = 8;
 constexpr std::uint32_t host_port = 99;
 using Seen = std::tuple<std::int64_t, std::uint32_t, std::uint32_t>;
 
-/// One queue per link, links in turn; a link begins to send a token only when its turn has come, so that tokens wait over windows' ends.
+/// One queue per link, links in turn; a link begins to send a token only when its turn has come, so
+/// that tokens wait over windows' ends.
 class Relay final : public BatchNode {
  public:
   Relay(const std::vector<OutLink>& out_links, EntityId host)
@@ -238,7 +239,8 @@ TEST(BatchProcess, GivesOneFingerprintForThreadsPartitionsAndRedealing) {
   });
 }
 
-// Stopping at any instant and going on changes nothing: a window cut short leaves port messages for the next one.
+// Stopping at any instant and going on changes nothing: a window cut short leaves port messages for
+// the next one.
 TEST(BatchProcess, GoesOnAfterAStopInTheMiddleOfAWindow) {
   const Net net = random_net(3, 9, 4);
   const auto expected = oracle(net);

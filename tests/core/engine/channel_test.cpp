@@ -37,7 +37,8 @@ TEST(LocalChannel, ReadsWhatTheLastWindowWrote) {
   EXPECT_TRUE(channel.read().events.empty());
 }
 
-// Two workers send each other ten numbers per window; each must get exactly the other's numbers of the window before.
+// Two workers send each other ten numbers per window; each must get exactly the other's numbers of
+// the window before.
 TEST(LocalChannel, TwoWorkersExchangeThroughTheBarrier) {
   constexpr std::uint64_t kWindows = 2000;
   LocalChannel channels[2];
@@ -63,7 +64,8 @@ TEST(LocalChannel, TwoWorkersExchangeThroughTheBarrier) {
   EXPECT_EQ(wrong[1], 0U);
 }
 
-// More parties than cores: everybody still gets through, and nobody enters phase n+1 before all have left phase n.
+// More parties than cores: everybody still gets through, and nobody enters phase n+1 before all
+// have left phase n.
 TEST(WindowBarrier, ManyPartiesStayInStep) {
   constexpr int kParties = 9;
   constexpr int kPhases = 200;

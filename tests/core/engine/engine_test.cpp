@@ -94,8 +94,8 @@ TEST(Engine, EventsOfAnInstantGoByClassSourceSequence) {
   builder.post_initial(a, Time::zero(), EventClass::timer, 0);
   Engine engine = std::move(builder).build({});
   const RunReport report = engine.run({});
-  // Messages before the timer before settle; among messages the target's own (source 0), then a (1), then b (2), each in order of
-  // sending.
+  // Messages before the timer before settle; among messages the target's own (source 0), then a
+  // (1), then b (2), each in order of sending.
   EXPECT_EQ(engine.entity_as<Scripted>(target).kinds(), (std::vector<std::uint16_t>{97, 10, 11, 20, 21, 98, 99}));
   EXPECT_EQ(report.events, 9U);
   EXPECT_EQ(report.end_time, at_ns(10));
@@ -106,7 +106,8 @@ TEST(Engine, EventsOfAnInstantGoByClassSourceSequence) {
   EXPECT_THROW(engine.entity_as<Other>(b), CheckFailure);
 }
 
-// A settle event may cause work at the same instant: it is handled before time moves on, and may settle again.
+// A settle event may cause work at the same instant: it is handled before time moves on, and may
+// settle again.
 TEST(Engine, WorkAtTheSameInstantAfterSettle) {
   EngineBuilder builder;
   int rounds = 0;
@@ -243,8 +244,8 @@ TEST(EngineFailure, BuilderMisuse) {
   EXPECT_THROW(EngineBuilder().build(none), CheckFailure);
 }
 
-// Eight entities each run a timer of their own; three of them fail. Whatever runs where, the failure of the smallest event key
-// comes out.
+// Eight entities each run a timer of their own; three of them fail. Whatever runs where, the
+// failure of the smallest event key comes out.
 TEST(EngineFailure, TheFirstFailureIsTheSameForEveryPartition) {
   const auto make = [] {
     EngineBuilder builder;
@@ -272,7 +273,8 @@ TEST(EngineFailure, TheFirstFailureIsTheSameForEveryPartition) {
     for (const std::uint32_t threads : {1U, 2U, 4U}) {
       for (const bool one_lp : {false, true}) {
         EngineBuilder builder = make();
-        // Far apart: one window of 1 us spans all three failures. Not connected: the run goes in slices.
+        // Far apart: one window of 1 us spans all three failures. Not connected: the run goes in
+        // slices.
         if (connected) builder.connect_all(Duration::us(1));
         EngineOptions options = each_alone(8, threads);
         if (one_lp) options.partition = PartitionExplicit{std::vector<LpId>(8, LpId(0))};
@@ -304,7 +306,7 @@ TEST(EngineFailure, OfOneInstantTheSmallestSourceFailsFirst) {
 }
 
 // --- Control
-// ------------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// `count` entities that pass counters around a ring with 100 ns per hop, for ever.
 EngineBuilder ring(std::uint32_t count) {
@@ -322,7 +324,8 @@ EngineBuilder ring(std::uint32_t count) {
   return builder;
 }
 
-// Changing to one thread and back at every window, also when the run stops or fails while one thread works for all.
+// Changing to one thread and back at every window, also when the run stops or fails while one
+// thread works for all.
 TEST(EngineControl, OneThreadForAllAndBack) {
   for (const std::uint64_t alternate : {1U, 2U, 7U}) {
     EngineOptions options = each_alone(4, 3);
@@ -478,8 +481,8 @@ TEST(EngineControl, ForcedRedealingHappensAndTheLogSaysSo) {
   EXPECT_TRUE(contains(said[1], "re-dealt 6 logical processes"));
 }
 
-// One of eight processes does nearly all the work, and all the work starts on one worker: looking at the balance after every
-// window moves it.
+// One of eight processes does nearly all the work, and all the work starts on one worker: looking
+// at the balance after every window moves it.
 TEST(EngineControl, MeasuredImbalanceIsRedealt) {
   EngineBuilder builder;
   for (std::uint32_t i = 0; i < 8; ++i) {
@@ -488,7 +491,8 @@ TEST(EngineControl, MeasuredImbalanceIsRedealt) {
         context.schedule(Duration::ns(10), EventClass::timer, 0, event.payload_as<std::uint64_t>() - 1);
       }
     });
-    // The first four are busy for ever, the others for an instant; blocks put the busy ones on worker 0.
+    // The first four are busy for ever, the others for an instant; blocks put the busy ones on
+    // worker 0.
     builder.post_initial(id, Time::zero(), EventClass::timer, 0, std::uint64_t{i < 4 ? 20000U : 0U});
   }
   builder.connect_all(Duration::us(1));
@@ -550,7 +554,7 @@ TEST(EngineControl, EmptyWindowsAreSkipped) {
 }
 
 // --- Fingerprint
-// ---------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 TEST(EngineFingerprint, SeesTimeKindPayloadAndTarget) {
   const auto fingerprint = [](std::uint32_t target, std::int64_t ns, std::uint16_t kind, std::uint64_t payload,

@@ -31,7 +31,8 @@ TEST(LoadBalance, IdleProcessesAreSpread) {
   for (std::uint32_t worker = 0; worker < 4; ++worker) EXPECT_EQ(std::count(workers.begin(), workers.end(), worker), 2);
 }
 
-// Graham's bound: at most 4/3 - 1/(3m) of the optimum, which is at least the mean and at least the largest load.
+// Graham's bound: at most 4/3 - 1/(3m) of the optimum, which is at least the mean and at least the
+// largest load.
 TEST(LoadBalance, StaysWithinGrahamsBound) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     RandomStream random(seed, 0, 0);
@@ -43,7 +44,8 @@ TEST(LoadBalance, StaysWithinGrahamsBound) {
     for (std::size_t i = 0; i < load.size(); ++i) sums[workers[i]] += load[i];
     const double largest = static_cast<double>(*std::max_element(sums.begin(), sums.end()));
     const double total = static_cast<double>(std::accumulate(load.begin(), load.end(), std::uint64_t{0}));
-    // Longest first ends at most (1 - 1/m) of the last load above the mean; the last load is no larger than the largest.
+    // Longest first ends at most (1 - 1/m) of the last load above the mean; the last load is no
+    // larger than the largest.
     const double bound =
         total / worker_count + (1 - 1.0 / worker_count) * static_cast<double>(*std::max_element(load.begin(), load.end()));
     EXPECT_LE(largest, bound + 1e-9);

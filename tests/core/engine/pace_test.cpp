@@ -8,7 +8,8 @@
 namespace weft::pace_test {
 namespace {
 
-// The wall clock is a number here: all threads handle `pace_all` events per microsecond, one thread `pace_one`.
+// The wall clock is a number here: all threads handle `pace_all` events per microsecond, one thread
+// `pace_one`.
 Pace::Mode mode_after(std::uint64_t wall_ms, double pace_all, double pace_one, std::uint64_t* on_all_threads_ms) {
   Pace pace;
   double events = 0;
@@ -23,11 +24,13 @@ Pace::Mode mode_after(std::uint64_t wall_ms, double pace_all, double pace_one, s
 TEST(Pace, KeepsTheFasterWayAndSeldomTriesTheOther) {
   std::uint64_t on_all_threads_ms = 0;
   EXPECT_EQ(mode_after(1000, 3, 10, &on_all_threads_ms), Pace::Mode::one_thread);
-  // 5 ms to warm up, 10 of the first comparison, over at 20 ms; 5 of each that starts 25 ms after that, 100 after the end of that one, and 400.
+  // 5 ms to warm up, 10 of the first comparison, over at 20 ms; 5 of each that starts 25 ms after
+  // that, 100 after the end of that one, and 400.
   EXPECT_EQ(on_all_threads_ms, 15U + 3 * 5U);
   on_all_threads_ms = 0;
   EXPECT_EQ(mode_after(1000, 10, 3, &on_all_threads_ms), Pace::Mode::all_threads);
-  // Trials of the other way in the first comparison and, as that confirmed the choice, in those 100 and 400 ms after the one before.
+  // Trials of the other way in the first comparison and, as that confirmed the choice, in those 100
+  // and 400 ms after the one before.
   EXPECT_EQ(on_all_threads_ms, 1000U - 3 * 5U);
 }
 
@@ -71,12 +74,13 @@ TEST(Pace, TriesSeldomWhereWindowsAreLong) {
     events += 1'000'000;
     pace.look(30'000'000 * (window + 1), events);
   }
-  // One window to warm up, one that is measured, 40 on all threads, one before. At equal pace the choice stays; one after, as many as make 3.2 s, and
-  // one before.
+  // One window to warm up, one that is measured, 40 on all threads, one before. At equal pace the
+  // choice stays; one after, as many as make 3.2 s, and one before.
   EXPECT_EQ(alone, (std::vector<std::uint64_t>{43, 43 + 1 + (3200 + 29) / 30 + 2}));
 }
 
-// Windows of 6 ms on all threads, of 90 ms on one: the trial of one thread was long, and 40 times as long passes until the next.
+// Windows of 6 ms on all threads, of 90 ms on one: the trial of one thread was long, and 40 times
+// as long passes until the next.
 TEST(Pace, TriesSeldomWhereTheOtherWayIsSlow) {
   Pace pace;
   std::uint64_t wall_ms = 0;
@@ -89,7 +93,8 @@ TEST(Pace, TriesSeldomWhereTheOtherWayIsSlow) {
     events += 1'000'000;
     pace.look(wall_ms * 1'000'000, events);
   }
-  // A window to warm up and one before; then one alone and one after, 600 of 6 ms (40 x 90 ms), and one before.
+  // A window to warm up and one before; then one alone and one after, 600 of 6 ms (40 x 90 ms), and
+  // one before.
   EXPECT_EQ(alone_ms, (std::vector<std::uint64_t>{12, 12 + 90 + 6 + 3600 + 6, 12 + 2 * (90 + 6 + 3600 + 6)}));
 }
 

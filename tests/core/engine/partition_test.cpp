@@ -17,7 +17,8 @@ std::vector<std::uint32_t> numbers(const Partition& partition) {
   return lps;
 }
 
-// Two pods of three nodes with short links, a long link between them, and a lonely node:  1 - 3 - 5 ===== 0 - 2 - 4    6
+// Two pods of three nodes with short links, a long link between them, and a lonely node:
+//   1 - 3 - 5 ===== 0 - 2 - 4    6
 std::vector<PartitionEdge> two_pods() {
   return {{1, 3, Duration::ns(50)},
           {3, 5, Duration::ns(100)},
@@ -54,8 +55,9 @@ TEST(Partition, ZeroDelayAlwaysMerges) {
   EXPECT_THROW(partition_explicitly(torn, edges), CheckFailure);
 }
 
-// Eight stars of a hub and four leaves, each leaf also tied to a core of its own number: merged to four, every part has two whole stars and its
-// share of edges, and none is joined by what was not cut before.
+// Eight stars of a hub and four leaves, each leaf also tied to a core of its own number: merged to
+// four, every part has two whole stars and its share of edges, and none is joined by what was not
+// cut before.
 TEST(Partition, MergedPartsAreNeighboursAndAlike) {
   std::vector<PartitionEdge> edges;
   for (std::uint32_t star = 0; star < 8; ++star) {

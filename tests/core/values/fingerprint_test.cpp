@@ -10,7 +10,8 @@
 namespace weft::fingerprint_test {
 namespace {
 
-// SplitMix64 seeded with 0 gives e220a8397b1dcdaf first (Steele et al. 2014, reference code): mix64 of one golden-ratio step.
+// SplitMix64 seeded with 0 gives e220a8397b1dcdaf first (Steele et al. 2014, reference code): mix64
+// of one golden-ratio step.
 TEST(Fingerprint, MixIsTheFinaliserOfSplitMix64) { EXPECT_EQ(mix64(0x9e3779b97f4a7c15ULL), 0xe220a8397b1dcdafULL); }
 
 TEST(Fingerprint, OrderAndLengthMatter) {

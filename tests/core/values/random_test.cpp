@@ -71,13 +71,15 @@ TEST(RandomStream, BelowIsEven) {
   EXPECT_LT(chi_square, 22.5);
 }
 
-// With n = 3 x 2^62 a plain remainder or product would hit the lower third of results twice as often as the rest.
+// With n = 3 x 2^62 a plain remainder or product would hit the lower third of results twice as
+// often as the rest.
 TEST(RandomStream, BelowHasNoBiasForHugeRanges) {
   RandomStream stream(6, 0, 0);
   constexpr std::uint64_t kThird = std::uint64_t{1} << 62;
   std::vector<int> count(3, 0);
   for (int i = 0; i < 30000; ++i) ++count[stream.below(3 * kThird) / kThird];
-  for (const int c : count) EXPECT_NEAR(c, 10000, 400);  // 5 standard deviations of sqrt(30000 x 2/9) = 82
+  // 5 standard deviations of sqrt(30000 x 2/9) = 82
+  for (const int c : count) EXPECT_NEAR(c, 10000, 400);
   EXPECT_EQ(stream.below(1), 0U);
   EXPECT_THROW(stream.below(0), CheckFailure);
 }
@@ -127,7 +129,8 @@ TEST(PortableMath, AgreesWithTheLibrary) {
   EXPECT_THROW(portable_log(0), CheckFailure);
 }
 
-// The bits themselves: a platform that computes them differently fails here and not in a far-away fingerprint.
+// The bits themselves: a platform that computes them differently fails here and not in a far-away
+// fingerprint.
 TEST(PortableMath, PinnedBits) {
   RandomStream stream(42, 1, 2);
   EXPECT_EQ(bits_of(stream.exponential(1.0)), 4609091219816658590ULL);

@@ -57,7 +57,8 @@ TEST(Units, TransmitTimeRoundsUp) {
   // 1 B at 3 bit/s is 8/3 s = 2.666... s.
   EXPECT_EQ(transmit_time(Bytes::of(1), Bandwidth::bps(3)), Duration::ticks(266666666667));
   EXPECT_EQ(transmit_time(Bytes::zero(), Bandwidth::bps(1)), Duration::zero());
-  // 1 TiB x 8 x 10^11 ticks/s exceeds 64 bits; the quotient does not: 8.796e12 bits / 1e9 bits per s = 8,796.093022208 s.
+  // 1 TiB x 8 x 10^11 ticks/s exceeds 64 bits; the quotient does not: 8.796e12 bits / 1e9 bits per
+  // s = 8,796.093022208 s.
   EXPECT_EQ(transmit_time(Bytes::mib(1 << 20), Bandwidth::gbps(1)), Duration::ticks(879609302220800));
   EXPECT_THROW(transmit_time(Bytes::of(1), Bandwidth::zero()), CheckFailure);
   EXPECT_THROW(transmit_time(Bytes::of(-1), Bandwidth::gbps(1)), CheckFailure);

@@ -1,5 +1,6 @@
-// Executes the programs of a collective's plan without a network, with messages that arrive in random order, and follows the data: whose
-// contributions each part of each buffer holds. expect_carried_out() holds the result to what the collective means.
+// Executes the programs of a collective's plan without a network, with messages that arrive in
+// random order, and follows the data: whose contributions each part of each buffer holds.
+// expect_carried_out() holds the result to what the collective means.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -197,7 +198,8 @@ class CollectiveMachine {
   RandomStream order_;
   std::vector<std::vector<std::uint32_t>> pending_;
   std::map<std::uint32_t, std::uint32_t> steps_done_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> joined_;  ///< by (first member, step)
+  /// by (first member, step)
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> joined_;
   std::vector<Bytes> bytes_sent_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Bytes> bytes_between_;
   std::vector<Contributors> knows_;
@@ -206,8 +208,8 @@ class CollectiveMachine {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Message> arrived_;
 };
 
-/// Runs the plan and checks what every rank ends up with; of an all_to_all_v, what went between them. Returns the machine for more, while the plan
-/// lives.
+/// Runs the plan and checks what every rank ends up with; of an all_to_all_v, what went between
+/// them. Returns the machine for more, while the plan lives.
 inline CollectiveMachine expect_carried_out(const CollectivePlan& plan, std::uint64_t seed = 1) {
   CollectiveMachine machine(plan, seed);
   const CollectiveType type = plan.request.type;
@@ -215,7 +217,8 @@ inline CollectiveMachine expect_carried_out(const CollectivePlan& plan, std::uin
   const std::uint32_t root = plan.request.root;
   CollectiveMachine::Contributors everyone;
   for (std::uint32_t p = 0; p < n; ++p) everyone.insert(p);
-  // Types whose results are tied to ranks: the r-th rank's share is parts r x share_parts on, of every piece.
+  // Types whose results are tied to ranks: the r-th rank's share is parts r x share_parts on, of
+  // every piece.
   const std::uint32_t piece_parts = plan.parts / plan.pieces;
   const std::uint32_t share_parts = std::max(1U, piece_parts / n);
   const auto rank_of_part = [&](std::uint32_t part) {

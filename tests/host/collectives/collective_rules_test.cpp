@@ -1,4 +1,5 @@
-// Collective rules: which rule stands, condition by condition; and that `auto` carries out whatever some algorithm can.
+// Collective rules: which rule stands, condition by condition; and that `auto` carries out whatever
+// some algorithm can.
 #include "host/collectives/collective_rules.hpp"
 
 #include <gtest/gtest.h>
@@ -90,7 +91,8 @@ TEST(CollectiveRules, TypesAndShapesOfGroups) {
   EXPECT_TRUE(holds("inside: \"none\" ranks_per_host_max: 1", in(apart)));
 }
 
-// Sixteen hosts under leafs with four times more below than above: what goes to everybody crowds the cables that leave the leafs.
+// Sixteen hosts under leafs with four times more below than above: what goes to everybody crowds
+// the cables that leave the leafs.
 TEST(BuiltInRules, LookAtOversubscription) {
   GroupLayout group = GroupLayout::one_per_host(16);
   HostHardware hardware = group.hardware();
@@ -177,7 +179,8 @@ TEST(BuiltInRules, EndWithRulesForEverything) {
   }
 }
 
-/// A topology of hosts whose GPUs meet at an NVSwitch, by a cable each, or at a PCIe switch; their NICs at one packet switch.
+/// A topology of hosts whose GPUs meet at an NVSwitch, by a cable each, or at a PCIe switch; their
+/// NICs at one packet switch.
 std::shared_ptr<const Topology> hosts_of(std::uint32_t hosts, std::uint32_t gpus, InsideLinks inside) {
   TopologyBuilder builder("hosts");
   const NodeId packet_switch = builder.add_switch(1);
@@ -198,7 +201,8 @@ std::shared_ptr<const Topology> hosts_of(std::uint32_t hosts, std::uint32_t gpus
   return std::move(builder).build(nullptr, SourcePlace::named("hosts"));
 }
 
-// Rings of several channels once took the same cable of a full mesh, a seventh of what 8 GPUs have: 8 GiB on 2 x 8 MI355X took 243 ms, measured 44 ms.
+// Rings of several channels once took the same cable of a full mesh, a seventh of what 8 GPUs have:
+// 8 GiB on 2 x 8 MI355X took 243 ms, measured 44 ms.
 TEST(GroupLayouts, ChainsThroughAMeshCrossEveryCableOnceEachWay) {
   std::vector<GroupLayout::Seat> seats;
   for (std::uint32_t rail = 0; rail < 8; ++rail) seats.push_back({0, rail});
@@ -262,7 +266,8 @@ ParamSet all_auto() {
 }
 
 TEST(CollectiveLibrary, AutoCarriesOutWhateverIsAsked) {
-  // Direct carries out every type in every group, so auto has to find something for each request; and what it finds is carried out.
+  // Direct carries out every type in every group, so auto has to find something for each request;
+  // and what it finds is carried out.
   for (const auto& [rule_set, inside] : {std::pair("nccl", InsideLinks::nvswitch), std::pair("nccl", InsideLinks::full_mesh),
                                          std::pair("nccl", InsideLinks::pcie), std::pair("fastest", InsideLinks::nvswitch),
                                          std::pair("fastest", InsideLinks::full_mesh), std::pair("fastest", InsideLinks::pcie)}) {

@@ -1,4 +1,5 @@
-// Collective programs, executed without a network: every algorithm moves the right data and the right number of bytes for any group.
+// Collective programs, executed without a network: every algorithm moves the right data and the
+// right number of bytes for any group.
 #include "host/collectives/collective.hpp"
 
 #include <gtest/gtest.h>
@@ -72,9 +73,11 @@ TEST_P(CollectivePrograms, ServeEveryRoot) {
         if (!algorithm->objection(request(type, bytes, root)).empty()) continue;
         const CollectivePlan plan = algorithm->compile(request(type, bytes, root));
         const CollectiveMachine machine = expect_carried_out(plan, root);
-        // A whole buffer or a shard reaches or leaves everybody but the root; scatter moves n-1 of the n shares.
+        // A whole buffer or a shard reaches or leaves everybody but the root; scatter moves n-1 of
+        // the n shares.
         if (name() == "hierarchical") {
-          // All-gather brings the root of a broadcast what it has already; of the scatter its own share stays.
+          // All-gather brings the root of a broadcast what it has already; of the scatter its own
+          // share stays.
           const std::uint32_t root_in_host = layout.hosts()->index_of(root);
           EXPECT_EQ(machine.bytes_sent(), bytes * n - part_bytes(bytes, layout.ranks_per_host(), root_in_host));
         } else if (type == CollectiveType::scatter) {
@@ -113,8 +116,9 @@ TEST_P(CollectivePrograms, SendAsManyBytesAsTheoryAsks) {
       const CollectivePlan plan = algorithm->compile(request(type, bytes));
       return expect_carried_out(plan).bytes_sent();
     };
-    // Rings and direct exchanges: each rank sends 2 (n-1)/n B; over all ranks that is 2 (n-1) B whatever the remainder of B/n. Trees: n-1
-    // edges, over each of which the buffer goes up and down.
+    // Rings and direct exchanges: each rank sends 2 (n-1)/n B; over all ranks that is 2 (n-1) B
+    // whatever the remainder of B/n. Trees: n-1 edges, over each of which the buffer goes up and
+    // down.
     if (algorithm->supports(CollectiveType::all_reduce) &&
         algorithm->objection(request(CollectiveType::all_reduce, bytes)).empty()) {
       EXPECT_EQ(sent(CollectiveType::all_reduce), bytes * (2 * (n - 1)));
@@ -133,15 +137,18 @@ TEST_P(CollectivePrograms, SendAsManyBytesAsTheoryAsks) {
       for (std::int64_t k = 1; k < n; ++k) hops += std::popcount(static_cast<std::uint64_t>(k));
       EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * hops);
     } else if (name() == "hierarchical") {
-      // Inside its host every rank hands on all but the blocks of its own rail; then every block of another host goes there once.
+      // Inside its host every rank hands on all but the blocks of its own rail; then every block of
+      // another host goes there once.
       const std::int64_t hosts = layout.host_count();
       const std::int64_t per_host = layout.ranks_per_host();
       EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * (hosts * (per_host - 1) + (hosts - 1) * per_host));
     } else if (name() == "ring") {
-      // On a ring a block for the rank k places on takes k hops: sum over k of k * (sum of all blocks) = B n (n-1) / 2.
+      // On a ring a block for the rank k places on takes k hops: sum over k of k * (sum of all
+      // blocks) = B n (n-1) / 2.
       EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * (n * (n - 1) / 2));
     } else {
-      // Block i of every buffer goes to rank i in one message; the rank's own block stays: (n-1) B in all.
+      // Block i of every buffer goes to rank i in one message; the rank's own block stays: (n-1) B
+      // in all.
       EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * (n - 1));
     }
   }
@@ -178,7 +185,8 @@ const std::vector<Group> kGroups = {{2, 1}, {3, 1}, {1, 4}, {1, 5}, {2, 4}, {3, 
 INSTANTIATE_TEST_SUITE_P(AllGroups, CollectivePrograms,
                          testing::Combine(testing::ValuesIn(kAlgorithms), testing::ValuesIn(kGroups)), case_name);
 
-/// Layouts in which hosts have unequally many members, in no order; and groups of any size, a member per host.
+/// Layouts in which hosts have unequally many members, in no order; and groups of any size, a
+/// member per host.
 std::vector<GroupLayout> irregular_layouts() {
   std::vector<GroupLayout> layouts = {
       GroupLayout({{0, 3}, {1, 0}, {0, 1}, {2, 5}, {1, 7}, {0, 0}, {2, 2}}), GroupLayout({{0, 0}, {0, 1}, {0, 2}, {1, 0}, {2, 0}}),
@@ -313,8 +321,8 @@ TEST(RingOrders, UseAllNicsOfHostsWithUnequallyManyMembers) {
 }
 
 TEST(DoubleBinaryTrees, PutFourHalvesOnEveryNicOfEveryHostIfThereIsOneForEveryPair) {
-  // Up and down, a host with two children sends one half up and two down, and another half up, as a leaf of the other tree: four. Its pairs do so on a
-  // NIC each. Roots send up nothing.
+  // Up and down, a host with two children sends one half up and two down, and another half up, as a
+  // leaf of the other tree: four. Its pairs do so on a NIC each. Roots send up nothing.
   const GroupLayout layout = GroupLayout::blocks(7, 4);
   const auto trees = make_algorithm("double_binary_tree", {{"channels", "8"}});
   std::map<std::uint32_t, std::size_t> out_of_host;
@@ -353,8 +361,8 @@ TEST(PartBytes, AddUpToTheBufferAndDifferByAtMostOne) {
   }
 }
 
-// A misspelt algorithm used to be found once the library was made, when nobody knew any more where it had been set:
-// "collective.all_reduce: error: there is no collective ...".
+// A misspelt algorithm used to be found once the library was made, when nobody knew any more where
+// it had been set: "collective.all_reduce: error: there is no collective ...".
 TEST(CollectiveAlgorithms, AreTheChoicesOfTheirTypes) {
   ParamSet selection("collective", CollectiveLibrary::params());
   const SourcePlace place = SourcePlace::named("--set=collective.all_reduce=rign");

@@ -1,4 +1,5 @@
-// Hierarchical collectives: layouts in any order, aggregation by rail, pieces, and what they refuse.
+// Hierarchical collectives: layouts in any order, aggregation by rail, pieces, and what they
+// refuse.
 #include "host/collectives/hierarchical.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +56,8 @@ TEST(Hierarchical, AggregatesAnAllToAllByRail) {
   for (const auto& [pair, sent] : machine.bytes_between()) {
     const GroupLayout::Seat& from = layout.seat(pair.first);
     const GroupLayout::Seat& to = layout.seat(pair.second);
-    // To a GPU of the host the blocks for its rail in all hosts; to another host those of all GPUs of the host.
+    // To a GPU of the host the blocks for its rail in all hosts; to another host those of all GPUs
+    // of the host.
     EXPECT_EQ(sent, Bytes::of(100 * (from.host == to.host ? hosts : per_host)));
     if (from.host == to.host) continue;
     ++between_hosts;

@@ -1,4 +1,5 @@
-// Algorithms that let switches reduce: what they carry out, what each rank brings, and what they refuse.
+// Algorithms that let switches reduce: what they carry out, what each rank brings, and what they
+// refuse.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -57,7 +58,8 @@ TEST(InNetwork, RanksBringTheirBufferOnce) {
   }
   EXPECT_EQ(brought(CollectiveType::broadcast, 2, 2), Bytes::of(1003));
   EXPECT_EQ(brought(CollectiveType::broadcast, 3, 2), Bytes::zero());
-  // Over hosts: inside its host the whole buffer and the share of the sum, and on its rail that share.
+  // Over hosts: inside its host the whole buffer and the share of the sum, and on its rail that
+  // share.
   const GroupLayout hosts = GroupLayout::blocks(2, 4);
   const CollectiveRequest request{CollectiveType::all_reduce, 0, Bytes::of(8000), &hosts, nullptr};
   EXPECT_EQ(expect_carried_out(make_algorithm("sharp")->compile(request)).bytes_sent(5), Bytes::of(8000 + 2000 + 2000));

@@ -1,4 +1,5 @@
-// NCCL's tuner: what it has for which group, what that takes by its closed forms, and whose constants it takes.
+// NCCL's tuner: what it has for which group, what that takes by its closed forms, and whose
+// constants it takes.
 #include "host/collectives/nccl_tuner.hpp"
 
 #include <gtest/gtest.h>
@@ -72,18 +73,21 @@ TEST(NcclTuner, BetweenHostsTreesComeBeforeRingsForAsLongAsLatencyCounts) {
   EXPECT_EQ(ring->params, (std::vector<std::pair<std::string, std::string>>{{"channels", "8"}, {"order", "hosts"}}));
 }
 
-// 256 MiB on 2 x 8 H100: 16 channels with 8 heads have 128 chunks of 128 KiB on their way, as 256 MiB is less than 16 times the 32 MiB of chunks of
-// 256 KiB and more than 4 times the 16 MiB that are left. They fill up twice, at the 265.6 GB/s that NVLS leaves, and NCCL's tuner does not count it.
+// 256 MiB on 2 x 8 H100: 16 channels with 8 heads have 128 chunks of 128 KiB on their way, as 256
+// MiB is less than 16 times the 32 MiB of chunks of 256 KiB and more than 4 times the 16 MiB that
+// are left. They fill up twice, at the 265.6 GB/s that NVLS leaves, and NCCL's tuner does not count
+// it.
 TEST(NcclTuner, TreesOfNvlsFillUpWithChunks) {
-  // They begin in 31.4 us, of which NCCL's tuner counts 25. A step between hosts takes 18.6 us and the 2.3 us of a message, 18 us where it is
-  // weighed; 2 log2 H of them.
+  // They begin in 31.4 us, of which NCCL's tuner counts 25. A step between hosts takes 18.6 us and
+  // the 2.3 us of a message, 18 us where it is weighed; 2 log2 H of them.
   constexpr double beginning_us = 31.4 - 25;
   constexpr double hops_us = 2 * (18.6 + 2.3 - 18);
   const auto all = choices(GroupLayout::blocks(2, 8), CollectiveType::all_reduce, Bytes::mib(256));
   ASSERT_EQ(all.front().algorithm, "nvls_tree");
   EXPECT_NEAR(all.front().time_us - all.front().weighed_us - beginning_us - hops_us, 2 * 16 * 1048576 / (0.664 * 450e3 * 8.0 / 9),
               0.1);
-  // From 4 hosts on chunks have 64 KiB at most; 8 MiB on 4 hosts are 8 times fewer than would fill them, so a quarter of the buffer does.
+  // From 4 hosts on chunks have 64 KiB at most; 8 MiB on 4 hosts are 8 times fewer than would fill
+  // them, so a quarter of the buffer does.
   const auto four = choices(GroupLayout::blocks(4, 8), CollectiveType::all_reduce, Bytes::mib(8));
   const auto tree =
       std::find_if(four.begin(), four.end(), [](const NcclChoice& choice) { return choice.algorithm == "nvls_tree"; });
@@ -106,7 +110,8 @@ TEST(NcclTuner, TreesByLl128GetLessThanTheyAreWeighedWith) {
   EXPECT_NEAR((more.weighed_us - less.weighed_us) / (more.time_us - less.time_us), 0.65, 1e-3);
 }
 
-// Between hosts a collective begins as measured there: other constants than those of one host, which move nothing here.
+// Between hosts a collective begins as measured there: other constants than those of one host,
+// which move nothing here.
 TEST(NcclTuner, BetweenHostsCollectivesBeginAsMeasuredThere) {
   const auto ring_us = [](CollectiveType type, const char* name, const char* value) {
     const auto all = choices(GroupLayout::blocks(2, 8), type, Bytes::mib(64), constants({{name, value}}));
@@ -124,9 +129,10 @@ TEST(NcclTuner, BetweenHostsCollectivesBeginAsMeasuredThere) {
   EXPECT_DOUBLE_EQ(ring_us(CollectiveType::all_reduce, "between_copy_base", "50us"), reducing);
 }
 
-// Between two hosts of A100 a tree takes 1 GiB at 0.92 of what its NVLinks leave in two directions, 0.798 x 300 GB/s / 2, which is less than its NICs'
-// 0.97 x 200 GB/s. NCCL counts half of the NICs, 97 GB/s, and takes a ring, whose 194 GB/s carry 2 x 15/16 of the buffer. It begins in 8.4 us for NCCL's tuner,
-// in 22 + 13.7 us by measurement.
+// Between two hosts of A100 a tree takes 1 GiB at 0.92 of what its NVLinks leave in two directions,
+// 0.798 x 300 GB/s / 2, which is less than its NICs' 0.97 x 200 GB/s. NCCL counts half of the NICs,
+// 97 GB/s, and takes a ring, whose 194 GB/s carry 2 x 15/16 of the buffer. It begins in 8.4 us for
+// NCCL's tuner, in 22 + 13.7 us by measurement.
 TEST(NcclTuner, TreesBetweenTwoHostsAreTakenForHalfAsFastAsTheyAre) {
   GroupLayout layout = GroupLayout::blocks(2, 8);
   HostHardware hardware = layout.hardware();
@@ -142,7 +148,8 @@ TEST(NcclTuner, TreesBetweenTwoHostsAreTakenForHalfAsFastAsTheyAre) {
   EXPECT_NEAR(tree->weighed_us - tree->time_us, 8.4 - 22 - 13.7 + 1073741824 / 0.92e3 * (1 / 97.0 - 1 / (0.798 * 150)), 1);
 }
 
-// The rate at which NVLS takes a buffer grows with the group until nvls_rate_max: 0.616 n/(n+1) of 900 GB/s for 2 GPUs, 0.524 of it for 72.
+// The rate at which NVLS takes a buffer grows with the group until nvls_rate_max: 0.616 n/(n+1) of
+// 900 GB/s for 2 GPUs, 0.524 of it for 72.
 TEST(NcclTuner, NvlsOfLargeDomainsHasARateThatItDoesNotPass) {
   const auto rate = [](std::uint32_t gpus) {
     GroupLayout layout = GroupLayout::blocks(1, gpus);

@@ -1,4 +1,5 @@
-// NCCL tuning table: ranges end where the tuner changes its mind, costs are those of its closed forms.
+// NCCL tuning table: ranges end where the tuner changes its mind, costs are those of its closed
+// forms.
 #include "host/collectives/nccl_tuning_table.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,8 @@ std::string taken(const GroupLayout& layout, CollectiveType type, std::int64_t b
   return choice.algorithm + "/" + choice.protocol.name;
 }
 
-// At the first byte of a range the tuner takes what the range says; 1/64 below it, what the one before says.
+// At the first byte of a range the tuner takes what the range says; 1/64 below it, what the one
+// before says.
 TEST(NcclTuningTable, RangesBeginWhereTheTunerTakesSomethingElse) {
   for (const GroupLayout& layout : {GroupLayout::blocks(1, 8), GroupLayout::blocks(4, 8), GroupLayout::one_per_host(16)}) {
     for (const CollectiveType type : {CollectiveType::all_reduce, CollectiveType::reduce_scatter, CollectiveType::all_to_all}) {
@@ -34,8 +36,9 @@ TEST(NcclTuningTable, RangesBeginWhereTheTunerTakesSomethingElse) {
   }
 }
 
-// 1 KiB and 2 KiB between two GPUs by LL: 4.4 us, two steps of 0.85 us, two passes at 208 Gb/s. The second KiB adds 2 x 1,024 B / 26 GB/s, and bus
-// bandwidth is half of what all the passes of two ranks move: 2 (2-1)/2 x 1,024 B over that, 13 GB/s.
+// 1 KiB and 2 KiB between two GPUs by LL: 4.4 us, two steps of 0.85 us, two passes at 208 Gb/s. The
+// second KiB adds 2 x 1,024 B / 26 GB/s, and bus bandwidth is half of what all the passes of two
+// ranks move: 2 (2-1)/2 x 1,024 B over that, 13 GB/s.
 TEST(NcclTuningTable, CostsAreLatencyAndWhatTheLastDoublingAdds) {
   const std::vector<NcclTunedCost> costs =
       nccl_tuned_costs(tuner(), GroupLayout::blocks(1, 2), CollectiveType::all_reduce, Bytes::kib(1), Bytes::kib(2));
@@ -47,7 +50,8 @@ TEST(NcclTuningTable, CostsAreLatencyAndWhatTheLastDoublingAdds) {
   EXPECT_TRUE(std::any_of(costs.begin(), costs.end(), [](const NcclTunedCost& cost) { return cost.algorithm == "nvls"; }));
 }
 
-// Sends and receives go by LL to 16 KiB of a pair and by Simple from then on: each has its own latency and rate.
+// Sends and receives go by LL to 16 KiB of a pair and by Simple from then on: each has its own
+// latency and rate.
 TEST(NcclTuningTable, ChoicesThatAreThereForSomeSizesOnlyAreListed) {
   const GroupLayout eight = GroupLayout::blocks(1, 8);
   const auto costs = nccl_tuned_costs(tuner(), eight, CollectiveType::all_to_all, Bytes::kib(1), Bytes::mib(1024));

@@ -1,4 +1,5 @@
-// Collective programs from files: what was read moves the right data, as a machine of its own finds; what is wrong is found.
+// Collective programs from files: what was read moves the right data, as a machine of its own
+// finds; what is wrong is found.
 #include "host/collectives/program.hpp"
 
 #include <gtest/gtest.h>

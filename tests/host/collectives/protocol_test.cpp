@@ -14,9 +14,10 @@ CollectiveProtocol made(std::string_view name) {
 TEST(Protocols, MoveFlagsWithTheData) {
   EXPECT_EQ(made("ideal").moved_bytes(Bytes::of(1001), false), Bytes::of(1001));
   EXPECT_EQ(made("simple").moved_bytes(Bytes::of(1001), false), Bytes::of(1001));
-  EXPECT_EQ(made("ll").moved_bytes(Bytes::of(1001), false), Bytes::of(2002));     // 8 bytes for 4
-  EXPECT_EQ(made("ll128").moved_bytes(Bytes::of(1200), false), Bytes::of(1280));  // 128 bytes for 120
-  EXPECT_EQ(made("ll128").moved_bytes(Bytes::of(1), false), Bytes::of(2));        // rounded up
+  EXPECT_EQ(made("ll").moved_bytes(Bytes::of(1001), false), Bytes::of(2002));  // 8 bytes for 4
+  // 128 bytes for 120
+  EXPECT_EQ(made("ll128").moved_bytes(Bytes::of(1200), false), Bytes::of(1280));
+  EXPECT_EQ(made("ll128").moved_bytes(Bytes::of(1), false), Bytes::of(2));  // rounded up
   EXPECT_EQ(made("ll").moved_bytes(Bytes::zero(), false), Bytes::zero());
 }
 

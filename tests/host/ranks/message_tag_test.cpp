@@ -1,4 +1,5 @@
-// Message tags pack and unpack without losing a bit, streams are told apart, and the iteration gets the bits that are left.
+// Message tags pack and unpack without losing a bit, streams are told apart, and the iteration gets
+// the bits that are left.
 #include "host/ranks/message_tag.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,8 @@
 namespace weft::message_tag_test {
 namespace {
 
-/// A workload with so many communicators, all-reduces over 4 ranks in "world", and distinct user tags.
+/// A workload with so many communicators, all-reduces over 4 ranks in "world", and distinct user
+/// tags.
 Workload workload_with(std::uint32_t communicators, std::uint32_t collectives, std::uint32_t user_tags) {
   Workload workload;
   workload.rank_count = 4;
@@ -48,7 +50,8 @@ MessageTags tags_of(const Workload& workload) {
 }
 
 TEST(MessageTags, PackAndUnpackTheExtremesOfEveryField) {
-  // 5 communicators, 300 collectives, 40 user tags. A ring all-reduce over 4 ranks has 12 steps, fewer than the tags.
+  // 5 communicators, 300 collectives, 40 user tags. A ring all-reduce over 4 ranks has 12 steps,
+  // fewer than the tags.
   const MessageTags tags = tags_of(workload_with(5, 300, 80));
   EXPECT_EQ(tags.iteration_bits(), 32);
   for (const bool point_to_point : {false, true}) {

@@ -1,5 +1,5 @@
-// Ranks on a network without contention: every message takes alpha + bytes / rate, however many are under way. All expected times follow from
-// that by hand.
+// Ranks on a network without contention: every message takes alpha + bytes / rate, however many are
+// under way. All expected times follow from that by hand.
 #include "host/ranks/rank_runner.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,8 @@ class IdealPort final : public NetworkPort {
   EntityId network;
 };
 
-/// Starts an attempt on all hosts at time zero and collects what they report; if told so, stops it and starts the next attempt later on.
+/// Starts an attempt on all hosts at time zero and collects what they report; if told so, stops it
+/// and starts the next attempt later on.
 class Starter final : public Entity {
  public:
   void handle(const Event& event, EventContext& context) override {
@@ -79,7 +80,8 @@ struct Outcome {
   }
 };
 
-/// Hosts with two endpoints each on one switch; the cables are never used, only who is where matters here.
+/// Hosts with two endpoints each on one switch; the cables are never used, only who is where
+/// matters here.
 std::shared_ptr<const Topology> two_endpoints_per_host(std::uint32_t ranks) {
   TopologyBuilder builder("pairs");
   const NodeId hub = builder.add_switch(1);
@@ -262,16 +264,18 @@ TEST(RankRunner, RingReduceScatterAllGatherAndAllToAll) {
 }
 
 TEST(RankRunner, RingBroadcastIsAPipeline) {
-  // 2 MiB in 4 pieces of 512 KiB. Message time: 3 us + 524,288 x 8 / 100 Gb/s = 3 us + 41.94304 us. On this network a rank's sends follow each
-  // other as soon as the previous has left (1 us after its last bit at most), so the last of 4 ranks has its last piece after
-  // 3 hops of the first piece plus 3 further pieces at the sender's pace: wire + 1 us (500 ns to the network, 500 ns notice).
+  // 2 MiB in 4 pieces of 512 KiB. Message time: 3 us + 524,288 x 8 / 100 Gb/s = 3 us + 41.94304 us.
+  // On this network a rank's sends follow each other as soon as the previous has left (1 us after
+  // its last bit at most), so the last of 4 ranks has its last piece after 3 hops of the first
+  // piece plus 3 further pieces at the sender's pace: wire + 1 us (500 ns to the network, 500 ns
+  // notice).
   const Duration wire = transmit_time(Bytes::kib(512), kRate);
   const Outcome outcome = run(one_collective(CollectiveType::broadcast, 4, Bytes::mib(2)));
   EXPECT_EQ(outcome.end(3), 3 * (kAlpha + wire) + 3 * (wire + Duration::us(1)));
 }
 
-// Six pieces of 1 us on the wire to one peer. Each is handed over 2 us after the one before (500 ns to the network, 1 us, 500 ns back), is there after 4 us, and frees its
-// slots 3 us later.
+// Six pieces of 1 us on the wire to one peer. Each is handed over 2 us after the one before (500 ns
+// to the network, 1 us, 500 ns back), is there after 4 us, and frees its slots 3 us later.
 TEST(RankRunner, AMessageWaitsForSlots) {
   const Workload broadcast = one_collective(CollectiveType::broadcast, 2, Bytes::of(75'000));
   RunOptions options;
@@ -294,13 +298,15 @@ TEST(RankRunner, AMessageWaitsForSlots) {
   // One slot: every 7 us.
   options.slots = "1";
   EXPECT_EQ(run(broadcast, options).end(1), Duration::us(5 * 7 + 4));
-  // Four slots, of which the sender hears when two are free: at 0, 2, 4, 6 us; the second is there at 6, so at 9 us it goes on: 9 and 11, there at 15 us.
+  // Four slots, of which the sender hears when two are free: at 0, 2, 4, 6 us; the second is there
+  // at 6, so at 9 us it goes on: 9 and 11, there at 15 us.
   options.slots = "4";
   options.slot_size = "12500B";
   EXPECT_EQ(run(broadcast, options).end(1), Duration::us(15));
 }
 
-// Two ranks send each other one message of 75,000 B, in six chunks that go as the six pieces of AMessageWaitsForSlots do.
+// Two ranks send each other one message of 75,000 B, in six chunks that go as the six pieces of
+// AMessageWaitsForSlots do.
 TEST(RankRunner, ChunksOfAMessageWaitForSlots) {
   const Workload all_gather = one_collective(CollectiveType::all_gather, 2, Bytes::of(75'000));
   RunOptions options;
@@ -321,7 +327,8 @@ TEST(RankRunner, ChunksOfAMessageWaitForSlots) {
   EXPECT_EQ(run(all_gather, options).end(1), Duration::us(15));
 }
 
-// Both ends cut a message into as many parts, whatever remains: 1,000,003 B over 3 ranks in chunks of 7,001 B, through 3 slots.
+// Both ends cut a message into as many parts, whatever remains: 1,000,003 B over 3 ranks in chunks
+// of 7,001 B, through 3 slots.
 TEST(RankRunner, ChunksOfUnequalPartsAddUp) {
   RunOptions options;
   options.chunk = "7001B";
@@ -334,7 +341,8 @@ TEST(RankRunner, ChunksOfUnequalPartsAddUp) {
   }
 }
 
-// The receiver comes to the collective after 100 us and finds two pieces; what it takes over then is known at 103 us. At 103, 105, 110, 112 us; there at 116 us.
+// The receiver comes to the collective after 100 us and finds two pieces; what it takes over then
+// is known at 103 us. At 103, 105, 110, 112 us; there at 116 us.
 TEST(RankRunner, NoMoreThanThereAreSlotsWaitsForAReceiverThatIsLate) {
   std::vector<RoleBuilder> roles(2);
   roles[0].add(collective(CollectiveType::broadcast, Bytes::of(75'000)));
@@ -370,7 +378,8 @@ TEST(RankRunner, ProtocolsCostTimePerCollectiveAndPerReceive) {
   options.algorithm = "direct";
   options.protocol = "simple";
   options.launch_latency = "20us";
-  // 8 ranks: everybody hears from other hosts. 1 MB messages take 83 us here; Simple takes 8.4 us once and 14 us for a receive from afar.
+  // 8 ranks: everybody hears from other hosts. 1 MB messages take 83 us here; Simple takes 8.4 us
+  // once and 14 us for a receive from afar.
   EXPECT_EQ(run(one_collective(CollectiveType::all_to_all, 8, Bytes::of(8'000'000)), options).end(0),
             Duration::us(20) + Duration::ns(8400) + Duration::us(83) + Duration::us(14));
   // Two ranks share a host: 3.4 us. Each half of 2 MB is reduced, then gathered.
@@ -383,8 +392,8 @@ TEST(RankRunner, ProtocolsCostTimePerCollectiveAndPerReceive) {
 }
 
 TEST(RankRunner, CommunicationSlowsGpuComputeDownWhileItLasts) {
-  // All-reduce of 2 MB over 2 ranks: 166 us. Beside it a GPU op of 120 us at 1 / 1.5 of its speed: 166 us do 110.67 us of work, the rest follows
-  // at full speed.
+  // All-reduce of 2 MB over 2 ranks: 166 us. Beside it a GPU op of 120 us at 1 / 1.5 of its speed:
+  // 166 us do 110.67 us of work, the rest follows at full speed.
   RoleBuilder role;
   role.add(collective(CollectiveType::all_reduce, Bytes::of(2'000'000), 1));
   role.add(compute(Duration::us(120), 2));
@@ -406,7 +415,8 @@ TEST(RankRunner, KernelLaunchesDelayGpuOps) {
 }
 
 TEST(RankRunner, HostsThatThrottleFinishLaterAndTheOthersDoNot) {
-  // Ranks 2 and 3 are on host 1. Its 100 us of work start after the control delay; from 40 us after that on it runs at half speed for 30 us.
+  // Ranks 2 and 3 are on host 1. Its 100 us of work start after the control delay; from 40 us after
+  // that on it runs at half speed for 30 us.
   RoleBuilder role;
   role.add(compute(Duration::us(100), 1));
   RunOptions options;
@@ -420,7 +430,8 @@ TEST(RankRunner, HostsThatThrottleFinishLaterAndTheOthersDoNot) {
 }
 
 TEST(RankRunner, ComputationAndCommunicationOverlapUnlessAnEdgeForbidsIt) {
-  // fwd 100 us -> all-reduce (2 ranks, 2 MB: 2 steps of 83 us = 166 us), meanwhile bwd 120 us on the compute stream; end needs both.
+  // fwd 100 us -> all-reduce (2 ranks, 2 MB: 2 steps of 83 us = 166 us), meanwhile bwd 120 us on
+  // the compute stream; end needs both.
   RoleBuilder role;
   const std::uint32_t forward = role.add(compute(Duration::us(100), 1));
   const std::uint32_t reduce = role.add(collective(CollectiveType::all_reduce, Bytes::of(2'000'000), 2));
@@ -492,8 +503,9 @@ TEST(RankRunner, ALongChainOfOpsThatTakeNoTimeRunsInOneInstant) {
 }
 
 TEST(RankRunner, MessagesMatchBySourceTagAndOrder) {
-  // Rank 0 sends 1 MB with tag 7, 2 MB with tag 7, then 3 MB with tag 9; rank 1 receives tag 9 first. Every message is on its own way:
-  // tag 9 arrives after 3 us + 240 us, the first of tag 7 after 83 us, the second after 163 us.
+  // Rank 0 sends 1 MB with tag 7, 2 MB with tag 7, then 3 MB with tag 9; rank 1 receives tag 9
+  // first. Every message is on its own way: tag 9 arrives after 3 us + 240 us, the first of tag 7
+  // after 83 us, the second after 163 us.
   RoleBuilder sender;
   sender.add(message(OpKind::send, 1, 7, Bytes::of(1'000'000)));
   sender.add(message(OpKind::send, 1, 7, Bytes::of(2'000'000)));
@@ -529,7 +541,8 @@ TEST(RankRunner, RelativePeersFormARing) {
 }
 
 TEST(RankRunner, ASenderMayRunAheadOfItsReceiver) {
-  // Rank 0 sends once per iteration and never waits for rank 1, which computes 1 ms per iteration: all messages come early.
+  // Rank 0 sends once per iteration and never waits for rank 1, which computes 1 ms per iteration:
+  // all messages come early.
   RoleBuilder sender;
   sender.add(message(OpKind::send, 1, 0, Bytes::of(1'000)));
   RoleBuilder receiver;
@@ -538,7 +551,8 @@ TEST(RankRunner, ASenderMayRunAheadOfItsReceiver) {
   std::vector<RoleBuilder> roles;
   roles.push_back(std::move(sender));
   roles.push_back(std::move(receiver));
-  // Far more iterations than the 4,096 that a tag of 13 bits could tell apart, as an earlier version had it.
+  // Far more iterations than the 4,096 that a tag of 13 bits could tell apart, as an earlier
+  // version had it.
   RunOptions many;
   many.iterations = 10'000;
   const Outcome outcome = run(individual(std::move(roles)), many);
@@ -588,8 +602,9 @@ Workload compute_and_all_reduce() {
   return uniform(4, std::move(role));
 }
 
-// Stopped in the middle of whatever goes on - ops, messages on their way, ranks at different steps - and begun again at once at the second iteration: the
-// two iterations that are left take as long as ever.
+// Stopped in the middle of whatever goes on - ops, messages on their way, ranks at different steps
+// - and begun again at once at the second iteration: the two iterations that are left take as long
+// as ever.
 TEST(RankRunner, AStopLeavesNothingBehind) {
   RunOptions options;
   options.iterations = 3;

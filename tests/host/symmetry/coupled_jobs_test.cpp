@@ -80,7 +80,8 @@ double most_bps(const JobLinkDemand& link_demand, LinkId link) {
   return 0;
 }
 
-// Two senders of 100 Gb/s below leaf 0, each of whose messages puts half on each spine; one receiver there.
+// Two senders of 100 Gb/s below leaf 0, each of whose messages puts half on each spine; one
+// receiver there.
 TEST(JobLinkDemand, IsWhatTheAttachingLinksLetThrough) {
   const TwoLeafs fabric(Bandwidth::gbps(400));
   const HostSpeeds speeds(8);
@@ -90,7 +91,8 @@ TEST(JobLinkDemand, IsWhatTheAttachingLinksLetThrough) {
   const std::span<const NodeId> gpus = fabric.topology->endpoints();
   EXPECT_EQ(most_bps(*link_demand, fabric.link(gpus[0], fabric.leafs[0])), 100e9);
   EXPECT_EQ(most_bps(*link_demand, fabric.link(gpus[2], fabric.leafs[0])), 0);
-  // The receiver takes no more than 100 Gb/s, half of it by each spine, whatever two senders could send.
+  // The receiver takes no more than 100 Gb/s, half of it by each spine, whatever two senders could
+  // send.
   EXPECT_EQ(most_bps(*link_demand, fabric.link(fabric.leafs[0], fabric.spines[0])), 50e9);
   EXPECT_EQ(most_bps(*link_demand, fabric.link(fabric.spines[1], fabric.leafs[1])), 50e9);
   EXPECT_EQ(most_bps(*link_demand, fabric.link(fabric.leafs[1], fabric.spines[0])), 50e9);
@@ -103,7 +105,8 @@ TEST(JobLinkDemand, IsNotKnownWherePathsShowWhileRunning) {
   EXPECT_TRUE(JobLinkDemand::find(job, *fabric.topology, routed("ecmp"), HostSpeeds(8)).has_value());
 }
 
-// Two jobs put 100 Gb/s and 50 Gb/s on each uplink of both leafs at most; a third stays below leaf 1.
+// Two jobs put 100 Gb/s and 50 Gb/s on each uplink of both leafs at most; a third stays below leaf
+// 1.
 TEST(CoupledJobs, AreThoseThatCanFillALinkTogether) {
   for (const auto& [uplink_gbps, coupled] : {std::pair(149, true), std::pair(150, false)}) {
     SCOPED_TRACE(uplink_gbps);
@@ -152,7 +155,8 @@ TEST(CoupledJobs, WhoseLinksAreNotKnownAreCoupledWithAll) {
   const FlowSettings adaptive = routed("adaptive");
   const HostSpeeds speeds(8);
   CoupledJobs jobs(*fabric.topology, adaptive, speeds, std::nullopt);
-  jobs.add(JobId(0), placed(fabric, CollectiveType::all_to_all, {0, 1}));  // never leaves leaf 0: its paths are known
+  // never leaves leaf 0: its paths are known
+  jobs.add(JobId(0), placed(fabric, CollectiveType::all_to_all, {0, 1}));
   jobs.add(JobId(1), placed(fabric, CollectiveType::all_to_all, {4, 5}));
   EXPECT_EQ(jobs.set_of(JobId(0)), std::vector{JobId(0)});
   jobs.add(JobId(2), placed(fabric, CollectiveType::all_to_all, {2, 6}));
@@ -162,7 +166,8 @@ TEST(CoupledJobs, WhoseLinksAreNotKnownAreCoupledWithAll) {
   EXPECT_EQ(jobs.set_of(JobId(1)), std::vector{JobId(1)});
 }
 
-// Links between switches tell nobody apart once ranks are folded loosely; without tolerance the ring's neighbours on the other leaf do.
+// Links between switches tell nobody apart once ranks are folded loosely; without tolerance the
+// ring's neighbours on the other leaf do.
 TEST(CoupledJobs, FoldLooselyWithATolerance) {
   const TwoLeafs fabric(Bandwidth::gbps(400));
   const FlowSettings spray = routed("spray");

@@ -1,4 +1,5 @@
-// DCQCN step by step, as the equations say, and its laziness: the same bits however often it is asked.
+// DCQCN step by step, as the equations say, and its laziness: the same bits however often it is
+// asked.
 #include "host/transport/dcqcn.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,8 @@ static_assert(!std::is_default_constructible_v<DcqcnSettings>, "the table has th
 const Bandwidth kLine = Bandwidth::gbps(100);
 Time at_us(std::int64_t us) { return Time::zero() + Duration::us(us); }
 
-/// As the paper deploys it on links of 40 Gb/s (section 5): hyper increase and minimum rate are those of the RDMA simulators.
+/// As the paper deploys it on links of 40 Gb/s (section 5): hyper increase and minimum rate are
+/// those of the RDMA simulators.
 DcqcnSettings as_deployed() {
   DcqcnSettings settings(ParamSet("dcqcn", dcqcn_params()));
   settings.g = 1.0 / 256;
@@ -39,7 +41,8 @@ TEST(Dcqcn, StaysAtLineRateUntilTheFirstNotification) {
   EXPECT_EQ(dcqcn.rate_bps(state, at_us(100'000)), 100e9);
 }
 
-// Expectation: alpha = 1 halves the rate; then alpha = (1 - g) 1 + g = 1 again, and another notification halves it again.
+// Expectation: alpha = 1 halves the rate; then alpha = (1 - g) 1 + g = 1 again, and another
+// notification halves it again.
 TEST(Dcqcn, ANotificationCutsByHalfOfAlpha) {
   const Dcqcn dcqcn(as_deployed());
   DcqcnState state = dcqcn.begin(kLine);
@@ -49,7 +52,8 @@ TEST(Dcqcn, ANotificationCutsByHalfOfAlpha) {
   dcqcn.on_notification(state, {at_us(60)});
   EXPECT_EQ(dcqcn.rate_bps(state, at_us(60)), 25e9);
   EXPECT_EQ(state.target_bps, 50e9);
-  // 110 us later alpha has decayed twice and recovery has halved the distance to the target twice: 50 - 25 / 4.
+  // 110 us later alpha has decayed twice and recovery has halved the distance to the target twice:
+  // 50 - 25 / 4.
   const double alpha = std::pow(1 - 1.0 / 256, 2);
   EXPECT_DOUBLE_EQ(dcqcn.rate_bps(state, at_us(170)), 50e9 - 25e9 / 4);
   EXPECT_DOUBLE_EQ(state.alpha, alpha);
@@ -58,8 +62,9 @@ TEST(Dcqcn, ANotificationCutsByHalfOfAlpha) {
   EXPECT_DOUBLE_EQ(state.alpha, (1 - 1.0 / 256) * alpha + 1.0 / 256);
 }
 
-// Expectation: over a round trip of 1 ms, what comes before packet 500 is acknowledged, of which 1,000 were sent at the cut, tells of the same queue. What comes
-// after it cuts again. Recovery takes a step a round trip, of which 1 ms is one and 2.5 ms are two.
+// Expectation: over a round trip of 1 ms, what comes before packet 500 is acknowledged, of which
+// 1,000 were sent at the cut, tells of the same queue. What comes after it cuts again. Recovery
+// takes a step a round trip, of which 1 ms is one and 2.5 ms are two.
 TEST(Dcqcn, AnswersAQueueOnceOverALongWay) {
   DcqcnSettings settings = as_deployed();
   settings.awaits_round_trips = true;
@@ -82,8 +87,9 @@ TEST(Dcqcn, AnswersAQueueOnceOverALongWay) {
   EXPECT_EQ(dcqcn.rate_bps(near, at_us(50)), 25e9);
 }
 
-// Expectation, with the timer alone: four steps of fast recovery (max(t, b) = 1 to 4 < 5) halve the distance to the target; from the fifth on the
-// target grows by 40 Mb/s first. No hyper increase, as b stays 0.
+// Expectation, with the timer alone: four steps of fast recovery (max(t, b) = 1 to 4 < 5) halve the
+// distance to the target; from the fifth on the target grows by 40 Mb/s first. No hyper increase,
+// as b stays 0.
 TEST(Dcqcn, RecoversFastThenIncreasesAdditively) {
   const Dcqcn dcqcn(as_deployed());
   DcqcnState state = dcqcn.begin(kLine);
@@ -99,7 +105,8 @@ TEST(Dcqcn, RecoversFastThenIncreasesAdditively) {
   }
 }
 
-// Expectation: with timer and bytes in step, min(t, b) passes 5 with the sixth of both; the target then grows by 100 Mb/s, 200 Mb/s ...
+// Expectation: with timer and bytes in step, min(t, b) passes 5 with the sixth of both; the target
+// then grows by 100 Mb/s, 200 Mb/s ...
 TEST(Dcqcn, IncreasesHyperWhenTimerAndBytesHavePassed) {
   DcqcnSettings settings = as_deployed();
   settings.byte_counter = Bytes::of(1000);
@@ -159,8 +166,9 @@ DcqcnSettings periodic() {
   return settings;
 }
 
-// Expectation: the first notification, at 10 us, is seen in the rate at 14 us, when alpha has decayed four times. Those at 14.5 and 15.5 us are seen in alpha at 15 and
-// 16 us, and as one in the rate at 18 us.
+// Expectation: the first notification, at 10 us, is seen in the rate at 14 us, when alpha has
+// decayed four times. Those at 14.5 and 15.5 us are seen in alpha at 15 and 16 us, and as one in
+// the rate at 18 us.
 TEST(Dcqcn, PeriodicLooksSeeNotificationsWhenTimeComes) {
   const Dcqcn dcqcn(periodic());
   DcqcnState state = dcqcn.begin(kLine);
@@ -179,7 +187,8 @@ TEST(Dcqcn, PeriodicLooksSeeNotificationsWhenTimeComes) {
   EXPECT_DOUBLE_EQ(state.target_bps, rate);
 }
 
-// Expectation, by the timer alone: the first increase recovers, the second adds 40 Mb/s, and each further one 100 Mb/s.
+// Expectation, by the timer alone: the first increase recovers, the second adds 40 Mb/s, and each
+// further one 100 Mb/s.
 TEST(Dcqcn, PeriodicIncreasesByTimeAlone) {
   const Dcqcn dcqcn(periodic());
   DcqcnState state = dcqcn.begin(kLine);

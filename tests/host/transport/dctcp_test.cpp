@@ -39,7 +39,8 @@ TEST(Dctcp, PacesNothing) {
   EXPECT_EQ(dctcp->window(state), 101'000);
 }
 
-// A window of w packets grows by 1/w packets for each that is acknowledged while it is full: by about one in a round trip.
+// A window of w packets grows by 1/w packets for each that is acknowledged while it is full: by
+// about one in a round trip.
 TEST(Dctcp, AFullWindowGrowsByAPacketInARoundTrip) {
   const Dctcp dctcp(as_in_the_rfc());
   DctcpState state = dctcp.begin(kLimits);
@@ -59,8 +60,9 @@ TEST(Dctcp, AWindowThatIsNotFullDoesNotGrow) {
   EXPECT_EQ(state.window, 101'000);
 }
 
-// 20 packets are under way. alpha begins at 1: the first mark halves the window, and others do nothing before the 20 that were under way then have
-// been answered. The round trip of 21 packets takes alpha a sixteenth of the way to the share of them that were marked.
+// 20 packets are under way. alpha begins at 1: the first mark halves the window, and others do
+// nothing before the 20 that were under way then have been answered. The round trip of 21 packets
+// takes alpha a sixteenth of the way to the share of them that were marked.
 TEST(Dctcp, CutsOnceInAWindowOfDataByHalfOfAlpha) {
   const Dctcp dctcp(as_in_the_rfc());
   DctcpState state = dctcp.begin(kLimits);
@@ -76,7 +78,8 @@ TEST(Dctcp, CutsOnceInAWindowOfDataByHalfOfAlpha) {
   EXPECT_NEAR(state.window, before * (1 - alpha / 2), 1);
 }
 
-// Marks on the share F of all bytes bring alpha to F; it goes there by 1/16 of the way each round trip.
+// Marks on the share F of all bytes bring alpha to F; it goes there by 1/16 of the way each round
+// trip.
 TEST(Dctcp, AlphaComesToTheShareOfMarks) {
   const Dctcp dctcp(as_in_the_rfc());
   DctcpState state = dctcp.begin(kLimits);
@@ -100,7 +103,8 @@ TEST(Dctcp, ALossHalvesOnceInAWindowOfDataAndAWindowIsAPacketAtLeast) {
   EXPECT_EQ(state.window, 1'000);
 }
 
-// A mark with a small alpha cuts a little; a loss in the same window of data still halves what the window was before.
+// A mark with a small alpha cuts a little; a loss in the same window of data still halves what the
+// window was before.
 TEST(Dctcp, ALossHalvesAfterAMarkToo) {
   const Dctcp dctcp(as_in_the_rfc());
   DctcpState state = dctcp.begin(kLimits);

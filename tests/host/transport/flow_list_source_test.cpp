@@ -1,4 +1,5 @@
-// Flow lists start in order of time, and lists that do not fit the topology are refused with the line.
+// Flow lists start in order of time, and lists that do not fit the topology are refused with the
+// line.
 #include "host/transport/flow_list_source.hpp"
 
 #include <gtest/gtest.h>

@@ -42,8 +42,9 @@ TEST(Hpcc, BeginsWithARoundTripOfTheLine) {
   EXPECT_EQ(Hpcc::rate_bps(state), 100e9);
 }
 
-// Expectation: over 8 us the port sent 100,000 bytes, its whole rate, and at least 50,000 waited, half a round trip's: U = 1.5 as tau = T. Hence
-// W = 100,000 / (1.5 / 0.95) + W_AI; and a second answer before a round trip is over starts from 100,000 again, not from that.
+// Expectation: over 8 us the port sent 100,000 bytes, its whole rate, and at least 50,000 waited,
+// half a round trip's: U = 1.5 as tau = T. Hence W = 100,000 / (1.5 / 0.95) + W_AI; and a second
+// answer before a round trip is over starts from 100,000 again, not from that.
 TEST(Hpcc, DividesByTheLoadOncePerRoundTrip) {
   const Hpcc hpcc(defaults());
   HpccState state = hpcc.begin(kLimits);
@@ -61,7 +62,8 @@ TEST(Hpcc, DividesByTheLoadOncePerRoundTrip) {
   EXPECT_EQ(state.step_at, 160U);
 }
 
-// Expectation: with half of a port used, five round trips add W_AI each; the sixth multiplies by 0.95 / 0.5.
+// Expectation: with half of a port used, five round trips add W_AI each; the sixth multiplies by
+// 0.95 / 0.5.
 TEST(Hpcc, AddsForSomeRoundTripsThenMultiplies) {
   const Hpcc hpcc(defaults());
   HpccState state = hpcc.begin(kLimits);
@@ -80,7 +82,8 @@ TEST(Hpcc, AddsForSomeRoundTripsThenMultiplies) {
   EXPECT_DOUBLE_EQ(state.window, (20'000 + 5 * kIncrease) / (0.5 / 0.95) + kIncrease);
 }
 
-// Expectation: what spans a quarter of a round trip moves U by a quarter of the way to the busiest port's load.
+// Expectation: what spans a quarter of a round trip moves U by a quarter of the way to the busiest
+// port's load.
 TEST(Hpcc, LoadIsThatOfTheBusiestPortOverARoundTrip) {
   const Hpcc hpcc(defaults());
   HpccState state = hpcc.begin(kLimits);

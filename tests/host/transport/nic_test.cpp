@@ -1,4 +1,5 @@
-// Network cards over real switches: times to the tick, shares, congestion control's fixed point, losses made good, and one fingerprint.
+// Network cards over real switches: times to the tick, shares, congestion control's fixed point,
+// losses made good, and one fingerprint.
 #include "host/transport/nic.hpp"
 
 #include <gtest/gtest.h>
@@ -169,7 +170,8 @@ struct Cluster {
   static std::uint64_t choice(std::uint32_t source, std::uint32_t connection, std::uint32_t queue_pair) {
     return mix64(source * 1000 + connection * 100 + queue_pair) % 1024;
   }
-  /// The cable from a host's edge switch to an aggregation switch of its pod carries so much, both ways.
+  /// The cable from a host's edge switch to an aggregation switch of its pod carries so much, both
+  /// ways.
   void change_uplink(Time at, std::uint32_t host, std::uint32_t aggregation, Bandwidth rate) {
     const std::uint32_t edge = host / 2;
     port_changes_planned.emplace_back(at, tree.hosts() + edge, 2 + aggregation, rate);
@@ -183,9 +185,12 @@ struct Cluster {
 
   FatTree tree;
   std::vector<std::vector<std::pair<Time, Transfer>>> plans;
-  std::vector<std::tuple<Time, std::uint32_t, std::uint32_t, Bandwidth>> port_changes_planned;  ///< node, port
-  std::vector<std::tuple<Time, std::uint32_t, std::uint32_t, Bandwidth>> loads_planned;         ///< node, port
-  std::vector<std::tuple<Time, std::uint32_t, AttemptId>> stops_planned;                        ///< card
+  /// node, port
+  std::vector<std::tuple<Time, std::uint32_t, std::uint32_t, Bandwidth>> port_changes_planned;
+  /// node, port
+  std::vector<std::tuple<Time, std::uint32_t, std::uint32_t, Bandwidth>> loads_planned;
+  /// card
+  std::vector<std::tuple<Time, std::uint32_t, AttemptId>> stops_planned;
   std::vector<std::pair<Time, std::uint32_t>> routes_planned;
   std::vector<std::pair<Time, std::uint32_t>> pausing_planned;  ///< card
   std::vector<std::uint32_t> versions;                          ///< by card, as of now
@@ -201,8 +206,9 @@ Duration trip(std::int64_t bytes) { return 6 * (transmit_time(Bytes::of(bytes), 
 
 Duration serialization(std::int64_t bytes, Bandwidth rate = kRate) { return transmit_time(Bytes::of(bytes), rate); }
 
-// Expectation: bytes / rate for all packets on the first link, then the last packet's own way over the other five: 5 (s + pipeline) + 6 delays; the
-// acknowledgement comes back over six links of its own size.
+// Expectation: bytes / rate for all packets on the first link, then the last packet's own way over
+// the other five: 5 (s + pipeline) + 6 delays; the acknowledgement comes back over six links of its
+// own size.
 TEST(Nic, ATransferAloneTakesItsTimeToTheTick) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 15, 10'000'300, 7);
@@ -213,7 +219,8 @@ TEST(Nic, ATransferAloneTakesItsTimeToTheTick) {
   ASSERT_EQ(delivered.size(), 1U);
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(delivered[0].tag, 7U);
-  // The last packet, of 300 bytes, finds a full one before it at every port, and so arrives its own time on the last link after that.
+  // The last packet, of 300 bytes, finds a full one before it at every port, and so arrives its own
+  // time on the last link after that.
   const Time full_arrives = Time::zero() + kWqe + serialization(10'000'000) + 5 * serialization(1000) + 6 * kDelay + 5 * kPipeline;
   EXPECT_EQ(delivered[0].time, full_arrives + serialization(300) + kReceive);
   // The sender may go on when the last bit has left it, whenever that is acknowledged.
@@ -240,7 +247,8 @@ TEST(Nic, QueuePairsOfATransferAndTransfersOfAConnectionAllArrive) {
   }
 }
 
-// Expectation: two cards into one: each gets half, so that both end within a packet's time of twice the bytes' time.
+// Expectation: two cards into one: each gets half, so that both end within a packet's time of twice
+// the bytes' time.
 TEST(Nic, TwoFlowsShareALink) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 4, 0, 5'000'000, 1);
@@ -256,7 +264,8 @@ TEST(Nic, TwoFlowsShareALink) {
   }
 }
 
-// Expectation: a higher priority takes the link; the lower one gets it when the higher has none waiting.
+// Expectation: a higher priority takes the link; the lower one gets it when the higher has none
+// waiting.
 TEST(Nic, AHigherPriorityGoesFirst) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 5, 2'000'000, 1, 0);
@@ -269,8 +278,8 @@ TEST(Nic, AHigherPriorityGoesFirst) {
   EXPECT_GE(low, Time::zero() + kWqe + serialization(4'000'000));
 }
 
-// Expectation: a lossy priority loses packets in an incast; go-back-N brings all of them in order in the end, by negative acknowledgements, and by
-// the timer where the last packets were lost.
+// Expectation: a lossy priority loses packets in an incast; go-back-N brings all of them in order
+// in the end, by negative acknowledgements, and by the timer where the last packets were lost.
 TEST(Nic, LossesAreMadeGood) {
   Cluster cluster(4, kRate, kDelay);
   for (std::uint32_t from = 1; from < 9; ++from) {
@@ -295,12 +304,17 @@ TEST(Nic, LossesAreMadeGood) {
   EXPECT_GT(repeated, 0U);
 }
 
-/// Probability of a mark at which n flows over a link stay at their fair share r, on average over what happens between notifications. Marks come at
-/// p r a second, so notifications notification_interval + X apart, X exponential, P(above t) = exp(-p r (t - notification_interval)).
-///   cut        r alpha / 2, of which K increases leave 2^-K;  alpha = 1 / (1 + E[alpha decays in between])
-///   increase   beyond the rate of before with K >= F increases, m = K - F + 1 of them additive:  R_AI (m - 1 + 2^-m)
-/// These are the terms of the fluid model (Zhu et al. 2015, section 5.1), but for two things: there notifications may come closer together, and the
-/// F-th increase is not additive yet. The byte counter is left out: 10 MB take many notifications.
+/// Probability of a mark at which n flows over a link stay at their fair share r, on average over
+/// what happens between notifications. Marks come at p r a second, so notifications
+/// notification_interval + X apart, X exponential, P(above t) = exp(-p r (t -
+/// notification_interval)).
+///   cut        r alpha / 2, of which K increases leave 2^-K;
+///              alpha = 1 / (1 + E[alpha decays in between])
+///   increase   beyond the rate of before with K >= F increases, m = K - F + 1 of them additive:
+///              R_AI (m - 1 + 2^-m)
+/// These are the terms of the fluid model (Zhu et al. 2015, section 5.1), but for two things: there
+/// notifications may come closer together, and the F-th increase is not additive yet. The byte
+/// counter is left out: 10 MB take many notifications.
 double fixed_point(const DcqcnSettings& dcqcn, Duration notification_interval, double packets_per_s, double increase_per_s) {
   const auto balance = [&](double p) {
     const auto above = [&](double t_s) {
@@ -332,11 +346,13 @@ double fixed_point_for_small_p(const DcqcnSettings& dcqcn, double flows, double 
                    events * events);
 }
 
-// Expectation: n flows over one link under DCQCN converge to a fair share of it each (Zhu et al. 2015, section 5.2: the fixed point is unique, with
-// equal rates), and packets are marked as often as keeps them there. Rates swing about it for tens of milliseconds, so that shares are means over
-// time: within 5 % of 1/n. The curve is such that 25 kB wait at the fixed point: enough for the link never to idle; and not more, since a packet is
-// marked when it joins the queue, so that what waits delays the news. Where it does so for long, rates of many flows swing together, and marks are
-// more than the fixed point says: of 16 flows a tenth.
+// Expectation: n flows over one link under DCQCN converge to a fair share of it each (Zhu et al.
+// 2015, section 5.2: the fixed point is unique, with equal rates), and packets are marked as often
+// as keeps them there. Rates swing about it for tens of milliseconds, so that shares are means over
+// time: within 5 % of 1/n. The curve is such that 25 kB wait at the fixed point: enough for the
+// link never to idle; and not more, since a packet is marked when it joins the queue, so that what
+// waits delays the news. Where it does so for long, rates of many flows swing together, and marks
+// are more than the fixed point says: of 16 flows a tenth.
 TEST(Nic, DcqcnSharesALinkFairly) {
   const bool is_long = std::getenv("WEFT_LONG_TESTS") != nullptr;
   const std::vector<std::uint32_t> counts = WEFT_SANITIZED ? std::vector<std::uint32_t>{2, 4}
@@ -377,12 +393,14 @@ TEST(Nic, DcqcnSharesALinkFairly) {
   }
 }
 
-// Expectation: with n windows under a step of marks at K the queue grows until it passes K and a round trip later is cut, so that the link is always busy
-// and no more than K, what is on its way in a round trip and a packet of each ever wait (Alizadeh et al. 2010, section 3.3); shares are even over time, here
-// within a fifth over 100 ms.
+// Expectation: with n windows under a step of marks at K the queue grows until it passes K and a
+// round trip later is cut, so that the link is always busy and no more than K, what is on its way
+// in a round trip and a packet of each ever wait (Alizadeh et al. 2010, section 3.3); shares are
+// even over time, here within a fifth over 100 ms.
 TEST(Nic, DctcpKeepsTheLinkBusyAndTheQueueShort) {
   constexpr std::int64_t threshold = 100'000;
-  constexpr std::uint32_t first = 4;  // of another pod: all are equally far, as windows share by round trips
+  // of another pod: all are equally far, as windows share by round trips
+  constexpr std::uint32_t first = 4;
   for (const std::uint32_t flows : {2U, 4U}) {
     Cluster cluster(4, Bandwidth::gbps(40), kDelay);
     cluster.tree.ecn = {threshold, threshold, 1};
@@ -418,8 +436,10 @@ TEST(Nic, DctcpKeepsTheLinkBusyAndTheQueueShort) {
   }
 }
 
-// A window that shrinks with the rate may close on packets none of which has asked for an answer: whoever fills it does, so that nobody waits for the retransmission
-// timer. Expectation: at a rate that falls to a hundredth, and with answers only every 1000 packets, all of 3 MB arrive well before it runs out.
+// A window that shrinks with the rate may close on packets none of which has asked for an answer:
+// whoever fills it does, so that nobody waits for the retransmission timer. Expectation: at a rate
+// that falls to a hundredth, and with answers only every 1000 packets, all of 3 MB arrive well
+// before it runs out.
 TEST(Nic, AWindowThatShrinksWithTheRateDoesNotStall) {
   class Falling final : public CongestionAlgorithm {
    public:
@@ -478,8 +498,10 @@ class Curious final : public CongestionAlgorithm {
   Told& told_;
 };
 
-// Expectation: alone, packets of 1000 B leave switch i (from 1) 80 ns + delay + pipeline after the one before it, and find nothing behind them; ports have sent as many
-// bytes as packets have passed, this one included. With windows of four packets those of a window follow each other closely, and so do their answers.
+// Expectation: alone, packets of 1000 B leave switch i (from 1) 80 ns + delay + pipeline after the
+// one before it, and find nothing behind them; ports have sent as many bytes as packets have
+// passed, this one included. With windows of four packets those of a window follow each other
+// closely, and so do their answers.
 TEST(Nic, TellsOfRoundTripsAndOfEveryHop) {
   Told told;
   Cluster cluster(4, kRate, kDelay);
@@ -512,8 +534,10 @@ TEST(Nic, TellsOfRoundTripsAndOfEveryHop) {
   }
 }
 
-// Expectation: with a window of w packets in which every a-th asks for an answer (a = w / 5 up to the interval of acknowledgements), the line is busy all the time
-// if the window holds what is sent until an answer is back, a packets late; and with less, w - a packets at least pass in a round trip.
+// Expectation: with a window of w packets in which every a-th asks for an answer (a = w / 5 up to
+// the interval of acknowledgements), the line is busy all the time if the window holds what is sent
+// until an answer is back, a packets late; and with less, w - a packets at least pass in a round
+// trip.
 TEST(Nic, AWindowHoldsWhatIsUnderWay) {
   const Duration there = 6 * (serialization(1000) + kDelay) + 5 * kPipeline;
   const Duration back = 6 * (serialization(ack_wire_bytes) + kDelay) + 5 * kPipeline;
@@ -540,7 +564,8 @@ TEST(Nic, AWindowHoldsWhatIsUnderWay) {
   }
 }
 
-// Expectation: a window of one packet is a packet per round trip, whatever the interval of acknowledgements: packets of a window ask for one.
+// Expectation: a window of one packet is a packet per round trip, whatever the interval of
+// acknowledgements: packets of a window ask for one.
 TEST(Nic, AWindowOfOnePacketIsAPacketPerRoundTrip) {
   class OnePacket final : public CongestionAlgorithm {
    public:
@@ -564,8 +589,8 @@ TEST(Nic, AWindowOfOnePacketIsAPacketPerRoundTrip) {
             Time::zero() + kWqe + (packets - 1) * (there + back) + there + kReceive);
 }
 
-// Expectation: packet 1242 goes at 600 ns + 1242 x 80 ns = 99.96 us, just before the card's cable is out for 200 us, and the next one at 300 us, 199.96 us
-// late, like all after it.
+// Expectation: packet 1242 goes at 600 ns + 1242 x 80 ns = 99.96 us, just before the card's cable
+// is out for 200 us, and the next one at 300 us, 199.96 us late, like all after it.
 TEST(Nic, StandsStillWhileItsCableIsOut) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 15, 10'000'000, 7);
@@ -580,8 +605,9 @@ TEST(Nic, StandsStillWhileItsCableIsOut) {
   EXPECT_EQ(cluster.card(engine, 0).counters().data_repeated, 0U);
 }
 
-// Expectation: at a quarter of the rate from packet 1243 on, which goes as soon as the one before it is through: the 8,757 that are left take four times
-// as long on the first link, and the last one likewise; nothing waits behind that.
+// Expectation: at a quarter of the rate from packet 1243 on, which goes as soon as the one before
+// it is through: the 8,757 that are left take four times as long on the first link, and the last
+// one likewise; nothing waits behind that.
 TEST(Nic, ASlowCableTakesLonger) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 15, 10'000'000, 7);
@@ -593,7 +619,8 @@ TEST(Nic, ASlowCableTakesLonger) {
   EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + alone + 8757 * 3 * serialization(1000));
 }
 
-// Expectation: the only packet is lost at its edge switch, where both ways up are out, and goes again when the timer runs out.
+// Expectation: the only packet is lost at its edge switch, where both ways up are out, and goes
+// again when the timer runs out.
 TEST(Nic, WhatIsLostAtACableIsSentAgain) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 15, 1000, 7);
@@ -611,8 +638,9 @@ TEST(Nic, WhatIsLostAtACableIsSentAgain) {
   EXPECT_EQ(engine.entity_as<PacketSwitch>(EntityId(16)).counters(0, Time::max()).drops, 1U);
 }
 
-// Expectation: the first message arrives, the second is lost. The third takes the other way and arrives too early, which sends its card back to the
-// second: a packet there, the answer back, a packet there.
+// Expectation: the first message arrives, the second is lost. The third takes the other way and
+// arrives too early, which sends its card back to the second: a packet there, the answer back, a
+// packet there.
 TEST(Nic, GoesOnByAnotherRoute) {
   Cluster cluster(4, kRate, kDelay);
   const auto way = static_cast<std::uint32_t>(Cluster::choice(0, 0, 0) % 2);
@@ -634,7 +662,8 @@ TEST(Nic, GoesOnByAnotherRoute) {
   EXPECT_EQ(cluster.host(engine, 0).sent().size(), 3U);
 }
 
-// Expectation: what is handed over while no way is left goes when there is one again. What was lost before goes a timeout later.
+// Expectation: what is handed over while no way is left goes when there is one again. What was lost
+// before goes a timeout later.
 TEST(Nic, StandsStillWhereNoWayIsLeft) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero() + Duration::us(20), 0, 15, 1000, 1);
@@ -657,8 +686,9 @@ TEST(Nic, StandsStillWhereNoWayIsLeft) {
   EXPECT_EQ(cluster.card(engine, 4).counters().data_sent, 2U);
 }
 
-// Expectation: where flows take three quarters of the card's cable, a packet goes every 320 ns instead of 80, and crosses each cable as fast as ever. Where
-// they take half of the edge switch's, it passes one on every 160 ns, whatever it has to pause.
+// Expectation: where flows take three quarters of the card's cable, a packet goes every 320 ns
+// instead of 80, and crosses each cable as fast as ever. Where they take half of the edge switch's,
+// it passes one on every 160 ns, whatever it has to pause.
 TEST(Nic, LeavesFlowsTheirShare) {
   for (const bool is_at_card : {true, false}) {
     Cluster cluster(4, kRate, kDelay);
@@ -677,7 +707,8 @@ TEST(Nic, LeavesFlowsTheirShare) {
   }
 }
 
-// Expectation: the flows' turn after packet 1,250, which begins at 500.6 us, would last until 500.92 us, but they are gone at 500.7.
+// Expectation: the flows' turn after packet 1,250, which begins at 500.6 us, would last until
+// 500.92 us, but they are gone at 500.7.
 TEST(Nic, TakesBackWhatFlowsLeave) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 15, 10'000'000, 7);
@@ -690,8 +721,10 @@ TEST(Nic, TakesBackWhatFlowsLeave) {
   EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, gone + 8'748 * serialization(1000) + trip(1000) + kReceive);
 }
 
-// Expectation: 1,243 packets of the first attempt go from 600 ns to 100.04 us, the last of which begins before the attempt is stopped at 100 us, and all of them are
-// acknowledged as ever. Its second transfer, which comes later, never begins. That of another attempt has the port for itself from 110.6 us on.
+// Expectation: 1,243 packets of the first attempt go from 600 ns to 100.04 us, the last of which
+// begins before the attempt is stopped at 100 us, and all of them are acknowledged as ever. Its
+// second transfer, which comes later, never begins. That of another attempt has the port for itself
+// from 110.6 us on.
 TEST(Nic, SendsNoMoreOfAStayThatIsStopped) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 15, 10'000'000, 1, 0, 0, AttemptId(3));
@@ -712,8 +745,9 @@ TEST(Nic, SendsNoMoreOfAStayThatIsStopped) {
   EXPECT_EQ(cluster.host(engine, 0).sent().size(), 1U);
 }
 
-// With selective repeat, of a burst that is lost to its end nobody hears: after the timer bursts of 1, 2, 4 ... packets go again, a round trip each, and
-// nothing goes twice. 63 lost packets so take 6 bursts.
+// With selective repeat, of a burst that is lost to its end nobody hears: after the timer bursts of
+// 1, 2, 4 ... packets go again, a round trip each, and nothing goes twice. 63 lost packets so take
+// 6 bursts.
 TEST(Nic, ALostEndIsSentAgainInBursts) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 15, 63'000, 7);
@@ -728,13 +762,16 @@ TEST(Nic, ALostEndIsSentAgainInBursts) {
   engine.run({});
   EXPECT_EQ(cluster.card(engine, 0).counters().data_repeated, 63U);
   ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
-  // The last of a burst of n comes n - 1 packets after its first. The timer counts from the first packet.
+  // The last of a burst of n comes n - 1 packets after its first. The timer counts from the first
+  // packet.
   const Duration bursts = 6 * trip(1000) + 5 * trip(ack_wire_bytes) + serialization(1000) * (0 + 1 + 3 + 7 + 15 + 31);
   EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + kWqe + Duration::us(200) + bursts + kReceive);
 }
 
-// Once a queue pair went back at full rate, into the same full queue. Expectation: all of 63 packets are lost, and sent again from a window of one: 1, 2, 4, 8
-// and 16 packets in as many round trips, then 31, half of what was under way, and with the first of these acknowledged the last one.
+// Once a queue pair went back at full rate, into the same full queue. Expectation: all of 63
+// packets are lost, and sent again from a window of one: 1, 2, 4, 8 and 16 packets in as many round
+// trips, then 31, half of what was under way, and with the first of these acknowledged the last
+// one.
 TEST(Nic, GoesBackSlowly) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 15, 63'000, 7);
@@ -753,8 +790,8 @@ TEST(Nic, GoesBackSlowly) {
   EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + kWqe + Duration::us(200) + again + kReceive);
 }
 
-// Expectation: with a whole time-out of 3.2 ms the first comes after a sixteenth of it, 200 us, the next 400 us later; a cable that is back after 100 or
-// 500 us lets what is sent then through.
+// Expectation: with a whole time-out of 3.2 ms the first comes after a sixteenth of it, 200 us, the
+// next 400 us later; a cable that is back after 100 or 500 us lets what is sent then through.
 TEST(Nic, TimeoutsAdapt) {
   for (const bool is_later : {false, true}) {
     Cluster cluster(4, kRate, kDelay);
@@ -774,7 +811,8 @@ TEST(Nic, TimeoutsAdapt) {
   }
 }
 
-// Expectation: nothing comes back for three time-outs of 200 us; the packet was sent three times, at 0, 200 and 400 us, and then the queue pair gives up.
+// Expectation: nothing comes back for three time-outs of 200 us; the packet was sent three times,
+// at 0, 200 and 400 us, and then the queue pair gives up.
 TEST(Nic, GivesUpAfterItsRetries) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 15, 1000, 7);
@@ -792,8 +830,10 @@ TEST(Nic, GivesUpAfterItsRetries) {
   EXPECT_EQ(cluster.card(engine, 0).unfinished().size(), 1U);
 }
 
-// Expectation: the host takes 25 Gb/s of what comes at 100, from the first packet's arrival until all of 1 MB is through, 320 us later: what may wait in the
-// card, 25 kB at least when it lets its switch go on, lasts for 8 us, longer than the cable is idle. The switch waits for it, and drops nothing.
+// Expectation: the host takes 25 Gb/s of what comes at 100, from the first packet's arrival until
+// all of 1 MB is through, 320 us later: what may wait in the card, 25 kB at least when it lets its
+// switch go on, lasts for 8 us, longer than the cable is idle. The switch waits for it, and drops
+// nothing.
 TEST(Nic, ASlowHostPausesItsSwitch) {
   Cluster cluster(4, kRate, kDelay);
   cluster.transfer(Time::zero(), 0, 15, 1'000'000, 7);
@@ -806,13 +846,15 @@ TEST(Nic, ASlowHostPausesItsSwitch) {
   ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
   const Time expected = Time::zero() + kWqe + trip(1000) + Duration::us(320) + kReceive;
   EXPECT_NEAR(static_cast<double>((cluster.host(engine, 15).delivered()[0].time - expected).in_ticks()), 0, 2);
-  // Host 15 is at port 1 of the eighth edge switch. The cable is busy for 80 us of the 320 but for the end, when what is left waits in the card.
+  // Host 15 is at port 1 of the eighth edge switch. The cable is busy for 80 us of the 320 but for
+  // the end, when what is left waits in the card.
   const PacketPortCounters counters = engine.entity_as<PacketSwitch>(EntityId(16 + 7)).counters(1, Time::max());
   EXPECT_NEAR(counters.paused.in_us(), 320 - 80 - 50'000 * 8 / 25e3, 10);
   EXPECT_EQ(counters.drops + counters.queue_drops, 0U);
 }
 
-// Expectation: a card that pauses its switch for good gets nothing any more; a watchdog of the switch drops what waits for it, and the others go on.
+// Expectation: a card that pauses its switch for good gets nothing any more; a watchdog of the
+// switch drops what waits for it, and the others go on.
 TEST(Nic, ACardMayPauseForGood) {
   for (const bool has_watchdog : {false, true}) {
     Cluster cluster(4, kRate, kDelay);

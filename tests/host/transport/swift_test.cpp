@@ -13,7 +13,8 @@ namespace {
 
 static_assert(!std::is_default_constructible_v<SwiftSettings>, "the table has the only defaults");
 
-// 100 Gb/s and 8 us: 100 packets of 1000 bytes in a round trip, over three switches. With windows of 100 packets and more the target is 8 + 3 us.
+// 100 Gb/s and 8 us: 100 packets of 1000 bytes in a round trip, over three switches. With windows
+// of 100 packets and more the target is 8 + 3 us.
 const QueuePairLimits kLimits{Bandwidth::gbps(100), Duration::us(8), Bytes::of(1000), 150'000, 3};
 
 Acknowledgement after(Duration round_trip, Time now = Time::zero()) {
@@ -32,7 +33,8 @@ TEST(Swift, BeginsWithARoundTripOfTheLineAndAPacket) {
   EXPECT_EQ(Swift::rate_bps(state), 100e9);
 }
 
-// Expectation: at cwnd = 0.1 and below the whole range of 16 us is added, at 100 and above nothing; at 4, a (1/2 - 1/10) with a = 16 / (1/sqrt(0.1) - 1/10).
+// Expectation: at cwnd = 0.1 and below the whole range of 16 us is added, at 100 and above nothing;
+// at 4, a (1/2 - 1/10) with a = 16 / (1/sqrt(0.1) - 1/10).
 TEST(Swift, TargetGrowsAsWindowsShrink) {
   const Swift swift(defaults());
   SwiftState state = swift.begin(kLimits);
@@ -60,7 +62,8 @@ TEST(Swift, AddsAPacketInARoundTripBelowTheTarget) {
   EXPECT_EQ(state.cwnd, 150) << "what its way holds";
 }
 
-// Expectation: 22 us, twice the target: 0.8 x 11 / 22 = 0.4 is taken off; not again before 22 us are over. 110 us would take off 0.72, and half is the most.
+// Expectation: 22 us, twice the target: 0.8 x 11 / 22 = 0.4 is taken off; not again before 22 us
+// are over. 110 us would take off 0.72, and half is the most.
 TEST(Swift, DecreasesByHowLateOncePerRoundTrip) {
   const Swift swift(defaults());
   SwiftState state = swift.begin(kLimits);

@@ -1,4 +1,5 @@
-// Profiles of switches: what their text says, which switches and priorities it is for, and what is refused.
+// Profiles of switches: what their text says, which switches and priorities it is for, and what is
+// refused.
 #include "host/transport/switch_profiles.hpp"
 
 #include <gtest/gtest.h>

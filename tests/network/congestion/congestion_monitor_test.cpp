@@ -105,8 +105,9 @@ class Network {
 
 constexpr std::int64_t kMegabit = 125'000;  // bytes: 10 us at 100 Gb/s
 
-// Job 0 has the uplink for itself until job 1 comes at 5 ms: from then on each gets half of 100 Gb/s, so that half of what its own links would
-// give is lost. 1000 Mbit of job 0 are half done by then and take 10 ms more; job 1 has 500 of its 700 Mbit left then and goes on alone.
+// Job 0 has the uplink for itself until job 1 comes at 5 ms: from then on each gets half of 100
+// Gb/s, so that half of what its own links would give is lost. 1000 Mbit of job 0 are half done by
+// then and take 10 ms more; job 1 has 500 of its 700 Mbit left then and goes on alone.
 TEST(CongestionMonitor, TwoJobsShareAnUplink) {
   Network network(two_leafs("4", "2"), Duration::ms(1));
   network.start(0, 0, 2, Bytes::of(1000 * kMegabit));
@@ -134,13 +135,15 @@ TEST(CongestionMonitor, TwoJobsShareAnUplink) {
 }
 
 TEST(CongestionMonitor, OnesOwnHostLinksAreNoCongestion) {
-  // Two flows of one job leave one host, and two end at one: 50 Gb/s each is what the host's link can do. One of another job beside them has all of its own.
+  // Two flows of one job leave one host, and two end at one: 50 Gb/s each is what the host's link
+  // can do. One of another job beside them has all of its own.
   Network network(two_leafs("6", "3"), Duration::ms(1));
   network.start(0, 0, 3, Bytes::of(kMegabit));
   network.start(0, 0, 1, Bytes::of(kMegabit));
   network.start(1, 2, 5, Bytes::of(kMegabit));
   network.go_on(Time::zero());
-  // 50 + 50 Gb/s over the uplink: job 1 could have 100, and is slowed; flow 0 -> 3 has its fair share of its host's link.
+  // 50 + 50 Gb/s over the uplink: job 1 could have 100, and is slowed; flow 0 -> 3 has its fair
+  // share of its host's link.
   EXPECT_TRUE(network.monitor().finding(FlowSlot(0)).bottleneck.is_none());
   EXPECT_TRUE(network.monitor().finding(FlowSlot(1)).bottleneck.is_none());
   EXPECT_EQ(network.monitor().finding(FlowSlot(2)).bottleneck, network.link("leaf0->agg0"));
@@ -152,7 +155,8 @@ TEST(CongestionMonitor, OnesOwnHostLinksAreNoCongestion) {
   EXPECT_FALSE(periods[0].jobs[0].since.has_value());
 }
 
-// Two flows of job 0 leave host 0, one of which has to share the uplink with two others: 100 / 3 Gb/s each, where 50, 100 and 100 were possible.
+// Two flows of job 0 leave host 0, one of which has to share the uplink with two others: 100 / 3
+// Gb/s each, where 50, 100 and 100 were possible.
 TEST(CongestionMonitor, SeveralTransfersOfAJobShareWhatItsHostCanDo) {
   Network network(two_leafs("6", "3"), Duration::ms(1));
   const FlowSlot shared = network.start(0, 0, 3, Bytes::of(kMegabit));
@@ -182,7 +186,8 @@ TEST(CongestionMonitor, AJobCanBeInItsOwnWay) {
 
 TEST(CongestionMonitor, PausesShorterThanTheGapAreOfOnePeriod) {
   for (const std::int64_t gap_ms : {3, 5}) {
-    // Both jobs move 100 Mbit every 6 ms, which takes them 2 ms together: congestion for 2 ms, none for 4.
+    // Both jobs move 100 Mbit every 6 ms, which takes them 2 ms together: congestion for 2 ms, none
+    // for 4.
     Network network(two_leafs("4", "2"), Duration::ms(gap_ms));
     for (std::int64_t i = 0; i < 4; ++i) {
       network.start(0, 0, 2, Bytes::of(100 * kMegabit));
@@ -246,7 +251,7 @@ TEST(CongestionMonitor, WhatIsUnderWayCountsUpToNow) {
   EXPECT_EQ(network.monitor().periods(at_ms(6))[0].congested, Duration::ms(6)) << "asking changes nothing";
 }
 
-// --- Against an oracle ------------------------------------------------------------------------------------------------------------
+// --- Against an oracle ---------------------------------------------------------------------------
 
 struct LiveFlow {
   FlowSlot slot;

@@ -60,7 +60,8 @@ TEST(CongestionPeriods, JoinWithinTheGapAndOnlyThoseOfOneLinkAndCause) {
 }
 
 TEST(CongestionPeriods, GoOnWhileTheirJobsAreFastForwarded) {
-  // Both are seen until 8 and are fast-forwarded from 9: one until it resumes at 1000, one until it ends at 900.
+  // Both are seen until 8 and are fast-forwarded from 9: one until it resumes at 1000, one until it
+  // ends at 900.
   const FastForwardSpans fast_forwards = {{JobId(0), {{at(9), at(1000)}}}, {JobId(1), {{at(9), at(900)}}}};
   const auto joined = join_periods({period(2, 8, {job(0, 2, 8), job(1, 2, 8)})}, fast_forwards, kGap);
   ASSERT_EQ(joined.size(), 1U);
@@ -97,7 +98,8 @@ TEST(CongestionPeriods, DoNotGoOnForOneJobFastForwardedAlone) {
 
 TEST(CongestionPeriods, TheLatestStartOfThoseThereAtTheBeginningIsToBlame) {
   const auto of = period(50, 90, {job(0, 50, 90), job(1, 50, 90, false), job(2, 50, 60), job(3, 70, 90)});
-  // Job 0 started again at 45, and once more after the period had begun; job 3 came to the link later, though it had started last.
+  // Job 0 started again at 45, and once more after the period had begun; job 3 came to the link
+  // later, though it had started last.
   JobStarts starts = {{JobId(0), {at(1), at(45), at(80)}}, {JobId(1), {at(30)}}, {JobId(2), {at(44)}}, {JobId(3), {at(49)}}};
   EXPECT_EQ(trigger_of(of, starts), JobId(0));
   starts[JobId(1)] = {at(46)};

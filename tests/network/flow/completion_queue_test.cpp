@@ -21,7 +21,8 @@ TEST(CompletionQueue, EmptyNeverFinishes) {
   EXPECT_TRUE(due.empty());
 }
 
-// A horizon that cut a tie made one instant two: 1,906 instead of 1,902 in a run that had 1,902. All flows of one finish come together.
+// A horizon that cut a tie made one instant two: 1,906 instead of 1,902 in a run that had 1,902.
+// All flows of one finish come together.
 TEST(CompletionQueue, NeverCutsATie) {
   CompletionQueue queue;
   constexpr std::uint32_t kFlows = 5000;

@@ -58,7 +58,8 @@ class Recorder final : public FlowObserver {
 struct Outcome {
   std::map<std::uint64_t, Time> sent;  ///< by tag
   std::map<std::uint64_t, Time> delivered;
-  std::map<std::pair<std::uint64_t, NodeId>, Time> results;  ///< of operations in switches, by tag and member
+  /// of operations in switches, by tag and member
+  std::map<std::pair<std::uint64_t, NodeId>, Time> results;
   std::vector<FinishedTransfer> finished;
   FlowFabricCounters counters;
   std::vector<LinkUsage> links;
@@ -74,7 +75,8 @@ struct PacketsNews {
   Transfer transfer;
 };
 
-/// What is derived here is about fluids: packets are looked at in path_delay_test and where the tests say so.
+/// What is derived here is about fluids: packets are looked at in path_delay_test and where the
+/// tests say so.
 FlowSettings settings_with(std::initializer_list<std::pair<const char*, const char*>> parameters) {
   ParamSet flow("flow", flow_params());
   flow.set("forwarding", "cut_through", {"test", 0, 0, 1, ""});
@@ -169,8 +171,8 @@ TEST(FlowFabric, ALoneTransferTakesLatencyPlusSizeOverRate) {
   const auto ends = topology->endpoints();
   const Outcome outcome =
       run(*topology, settings_with({{"protocol", "none"}}), {{at(Duration::us(3)), transfer(ends[0], ends[1], kMegabit, 5)}});
-  // Enters at 3 us + 1 us of WQE, leaves 10 us later; the source polls for 200 ns; delivery takes 2 x 10 ns of cable, 500 ns in the switch,
-  // 500 ns to receive.
+  // Enters at 3 us + 1 us of WQE, leaves 10 us later; the source polls for 200 ns; delivery takes 2
+  // x 10 ns of cable, 500 ns in the switch, 500 ns to receive.
   EXPECT_EQ(outcome.sent.at(5), at(Duration::ns(14'200)));
   EXPECT_EQ(outcome.delivered.at(5), at(Duration::ns(14'000 + 20 + 500 + 500)));
   ASSERT_EQ(outcome.finished.size(), 1U);
@@ -184,7 +186,8 @@ TEST(FlowFabric, HeadersCountOnTheWire) {
   const auto topology = star("2");
   const auto ends = topology->endpoints();
   const Outcome outcome = run(*topology, settings_with({}), {{Time::zero(), transfer(ends[0], ends[1], 1'000'000, 0)}});
-  // RoCEv2 at 4,096 B: ceil((1,000,000 + 16) / 4,096) = 245 packets of 82 B overhead: 1,020,106 B on the wire, 0.08 ns each.
+  // RoCEv2 at 4,096 B: ceil((1,000,000 + 16) / 4,096) = 245 packets of 82 B overhead: 1,020,106 B
+  // on the wire, 0.08 ns each.
   const Bytes wire = Bytes::of(1'000'000 + 16 + 245 * 82);
   EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(1'000 + 200) + transmit_time(wire, Bandwidth::gbps(100))));
   Bytes on_links;
@@ -248,8 +251,8 @@ TEST(FlowFabric, ParkingLot) {
                                {Time::zero(), transfer(host[2], host[3], kMegabit, 1)},
                                {Time::zero(), transfer(host[4], host[5], 2 * kMegabit, 2)},
                                {Time::zero(), transfer(host[6], host[7], 3 * kMegabit, 3)}});
-  // Every hop is halved until 20 us, when the long one and the first short one have moved 1 Mbit each. The others have 1 and 2 Mbit left
-  // and a hop of their own: 10 and 20 us more.
+  // Every hop is halved until 20 us, when the long one and the first short one have moved 1 Mbit
+  // each. The others have 1 and 2 Mbit left and a hop of their own: 10 and 20 us more.
   EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(21'200)));
   EXPECT_EQ(outcome.sent.at(1), at(Duration::ns(21'200)));
   EXPECT_EQ(outcome.sent.at(2), at(Duration::ns(31'200)));
@@ -261,7 +264,8 @@ TEST(FlowFabric, InsideAHostNvlinkCountsPayloadOnly) {
   const auto ends = topology->endpoints_of(HostId(0));
   const Outcome outcome =
       run(*topology, settings_with({{"queue_pairs", "4"}}), {{Time::zero(), transfer(ends[0], ends[5], 4'500'000, 9)}});
-  // 600 ns to start, 36 Mbit at 3,600 Gb/s = 10 us, two cables of 25 ns, 200 ns to notice; no headers, no queue pairs.
+  // 600 ns to start, 36 Mbit at 3,600 Gb/s = 10 us, two cables of 25 ns, 200 ns to notice; no
+  // headers, no queue pairs.
   EXPECT_EQ(outcome.sent.at(9), at(Duration::ns(600 + 10'000 + 200)));
   EXPECT_EQ(outcome.delivered.at(9), at(Duration::ns(600 + 10'000 + 50 + 200)));
   EXPECT_TRUE(outcome.finished[0].inside_host);
@@ -281,11 +285,13 @@ TEST(FlowFabric, QueuePairsSplitExactlyAndAreDoneTogether) {
   EXPECT_EQ(outcome.counters.flows_started, 3U);
 }
 
-// A transfer that fills more queue pairs than its rival gets as many shares more, unless shares go by transfer.
+// A transfer that fills more queue pairs than its rival gets as many shares more, unless shares go
+// by transfer.
 TEST(FlowFabric, SharesGoByQueuePairOrByTransfer) {
   const auto topology = star("3");
   const auto ends = topology->endpoints();
-  // Three bytes of payload make three queue pairs of one byte; one byte makes one. Both end at host 2, at 100 Gb/s (0.08 ns per byte).
+  // Three bytes of payload make three queue pairs of one byte; one byte makes one. Both end at host
+  // 2, at 100 Gb/s (0.08 ns per byte).
   const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[2], 3, 0)},
                                        {Time::zero(), transfer(ends[1], ends[2], 1, 1)}};
   // Per queue pair all four move at 25 Gb/s: everything is done after 4 bytes' time.
@@ -319,7 +325,8 @@ TEST(FlowFabric, AQueuePairKeepsToItsRateLimit) {
   outcome =
       run(*topology, settings_with({{"queue_pair_rate_max", "1Gbps"}}), {{Time::zero(), transfer(ends[0], ends[1], 1'440, 0)}});
   EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(1'200) + transmit_time(Bytes::of(1'440 + 16 + 82), Bandwidth::gbps(1))));
-  // Where only half of the network's rate is for packets, they may take 25 Gb/s of 50, and 50 of 50.
+  // Where only half of the network's rate is for packets, they may take 25 Gb/s of 50, and 50 of
+  // 50.
   outcome = run(*topology, settings_with({{"protocol", "none"}, {"queue_pair_rate_max", "25Gbps"}, {"network_efficiency", "0.5"}}),
                 alone);
   EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(41'200)));
@@ -345,7 +352,8 @@ TEST(FlowFabric, RateLimitsAndSharesMeet) {
   for (const std::uint64_t tag : {0U, 1U, 2U}) EXPECT_EQ(outcome.sent.at(tag), at(Duration::ns(31'200)));
 }
 
-// The limit is that of the queue pair, not of each of its paths; inside a host there are no queue pairs.
+// The limit is that of the queue pair, not of each of its paths; inside a host there are no queue
+// pairs.
 TEST(FlowFabric, ASprayedQueuePairHasOneLimit) {
   const auto tree = built("fat_tree", {{"k", "4"}});
   const auto far = tree->endpoints();
@@ -363,7 +371,8 @@ TEST(FlowFabric, ASprayedQueuePairHasOneLimit) {
 TEST(FlowFabric, AHigherPriorityGoesFirst) {
   const auto topology = star("4");
   const auto ends = topology->endpoints();
-  // Three transfers of 1 Mbit to one host: 10 us each if they are alone, one after the other by priority, the last two of one class together.
+  // Three transfers of 1 Mbit to one host: 10 us each if they are alone, one after the other by
+  // priority, the last two of one class together.
   const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[3], kMegabit, 0)},
                                        {Time::zero(), transfer(ends[1], ends[3], kMegabit, 1, 0, 7)},
                                        {Time::zero(), transfer(ends[2], ends[3], kMegabit, 2)}};
@@ -392,8 +401,10 @@ TEST(FlowFabric, ALinkWithoutCapacityIsReportedAndTheRunEnds) {
   EXPECT_EQ(outcome.unfinished[0].stalled_at, dead);
 }
 
-// Attempts 0 and 1 share the cable to the third host; after 11 us, of which one is a latency, attempt 1 is stopped. Attempt 0 has moved half a megabit by then and
-// takes 5 us for the rest. What attempt 1 hands over later is dropped, and so is an operation that only some of its members joined.
+// Attempts 0 and 1 share the cable to the third host; after 11 us, of which one is a latency,
+// attempt 1 is stopped. Attempt 0 has moved half a megabit by then and takes 5 us for the rest.
+// What attempt 1 hands over later is dropped, and so is an operation that only some of its members
+// joined.
 TEST(FlowFabric, AStoppedStayLeavesTheLinksToOthers) {
   const auto topology = star("4");
   const auto ends = topology->endpoints();
@@ -484,7 +495,8 @@ TEST(FlowFabric, AdaptiveRoutesAreTheSameForAnyThreadsAndPartition) {
   }
 }
 
-/// Mean completion time of permutations of 40 Mbit over the 128 hosts of a k = 8 fat tree of 400 Gb/s.
+/// Mean completion time of permutations of 40 Mbit over the 128 hosts of a k = 8 fat tree of 400
+/// Gb/s.
 double mean_completion_us(const char* routing) {
   const auto topology = built("fat_tree", {{"k", "8"}});
   const auto ends = topology->endpoints();
@@ -507,9 +519,10 @@ double mean_completion_us(const char* routing) {
   return sum_us / static_cast<double>(count);
 }
 
-// Hashed paths collide, adaptive ones do so less: on the way down, which a switch does not see, or where earlier flows left no way free.
-// Sprayed ones do not at all: there every flow has its host's 400 Gb/s and takes 100 us and latencies, of which those between pods, as most
-// are, have 1 us to start, 2.5 us in five switches, 0.5 us to receive, and 1 us of fibre.
+// Hashed paths collide, adaptive ones do so less: on the way down, which a switch does not see, or
+// where earlier flows left no way free. Sprayed ones do not at all: there every flow has its host's
+// 400 Gb/s and takes 100 us and latencies, of which those between pods, as most are, have 1 us to
+// start, 2.5 us in five switches, 0.5 us to receive, and 1 us of fibre.
 TEST(FlowFabric, HashCollisionsShow) {
   const double ecmp = mean_completion_us("ecmp");
   const double adaptive = mean_completion_us("adaptive");
@@ -544,7 +557,8 @@ TEST(FlowFabric, EveryTransferEndsOnceAndNoneBeatsItsIdeal) {
   }
 }
 
-// With every latency at zero hosts and fabric share a logical process, and instants hold several batches.
+// With every latency at zero hosts and fabric share a logical process, and instants hold several
+// batches.
 TEST(FlowFabric, RunsWithoutAnyLatency) {
   const auto topology = star("2");
   const auto ends = topology->endpoints();
@@ -558,7 +572,8 @@ TEST(FlowFabric, RunsWithoutAnyLatency) {
   EXPECT_EQ(outcome.delivered.at(0), at(Duration::ns(10'020)));
 }
 
-/// Two hosts of two GPUs with NICs of 400 Gb/s, each behind a PCIe cable of 512 Gb/s and 100 ns; 10 ns of fibre to one switch.
+/// Two hosts of two GPUs with NICs of 400 Gb/s, each behind a PCIe cable of 512 Gb/s and 100 ns; 10
+/// ns of fibre to one switch.
 std::shared_ptr<const Topology> two_servers(const char* nics, const char* nic_affinity = "own") {
   return built("single_switch", {{"hosts", "2"},
                                  {"gpus_per_host", "2"},
@@ -581,7 +596,8 @@ TEST(Staging, AddsLatencyAtBothEnds) {
   const Outcome direct = run(*topology, settings_with({{"protocol", "none"}}), script);
   const Outcome staged =
       run(*topology, settings_with({{"protocol", "none"}, {"gpudirect", "off"}, {"staging_latency", "1500ns"}}), script);
-  // The NIC's cable stays the narrowest: 100 us after 1 us of WQE; then 2 x (100 + 10) ns of cables, 500 ns in the switch, 500 ns to receive.
+  // The NIC's cable stays the narrowest: 100 us after 1 us of WQE; then 2 x (100 + 10) ns of
+  // cables, 500 ns in the switch, 500 ns to receive.
   EXPECT_EQ(direct.sent.at(5), at(Duration::ns(101'200)));
   EXPECT_EQ(direct.delivered.at(5), at(Duration::ns(101'000 + 220 + 1000)));
   EXPECT_EQ(staged.sent.at(5), at(Duration::ns(102'700)));
@@ -597,14 +613,16 @@ TEST(Staging, CrossesTheGpusCableInBothDirections) {
   const std::vector<Planned> exchange = {{at(Duration::zero()), transfer(ends[0], ends[2], kBig, 1)},
                                          {at(Duration::zero()), transfer(ends[2], ends[0], kBig, 2)}};
   for (const char* routing : {"ecmp", "spray"}) {
-    // With GPUDirect each direction has its own 400 Gb/s. Without, a GPU's cable carries both messages in each direction: 512 / 2 = 256 Gb/s.
+    // With GPUDirect each direction has its own 400 Gb/s. Without, a GPU's cable carries both
+    // messages in each direction: 512 / 2 = 256 Gb/s.
     const Outcome direct = run(*topology, settings_with({{"protocol", "none"}, {"routing", routing}}), exchange);
     EXPECT_EQ(direct.sent.at(1), at(Duration::ns(101'200))) << routing;
     const Outcome staged =
         run(*topology, settings_with({{"protocol", "none"}, {"routing", routing}, {"gpudirect", "off"}}), exchange);
     EXPECT_EQ(staged.sent.at(1), at(Duration::ns(2'200 + 156'250))) << routing;
     EXPECT_EQ(staged.sent.at(2), staged.sent.at(1)) << routing;
-    // Every byte is seen twice by the cable of its source, once in each direction, and so it is by that of its destination.
+    // Every byte is seen twice by the cable of its source, once in each direction, and so it is by
+    // that of its destination.
     const LinkId cable = topology->out_links(ends[0]).back();
     EXPECT_EQ(direct.links[cable.index()].bytes, Bytes::of(kBig)) << routing;
     EXPECT_EQ(staged.links[cable.index()].bytes, Bytes::of(2 * kBig)) << routing;
@@ -627,7 +645,8 @@ TEST(Staging, HoldsATransferToItsRateWhateverItsQueuePairs) {
   }
 }
 
-// The rate once held for the wire bytes that an efficiency below 1 blows up, unlike that of queue pairs.
+// The rate once held for the wire bytes that an efficiency below 1 blows up, unlike that of queue
+// pairs.
 TEST(Staging, HoldsAtAnyEfficiency) {
   const auto topology = two_servers("2");
   const auto ends = topology->endpoints();
@@ -665,11 +684,13 @@ TEST(AnyNic, LetsAGpuUseAllNicsOfItsHost) {
     const Outcome outcome = run(
         topology, settings_with({{"protocol", "none"}, {"routing", routing}, {"queue_pairs", queue_pairs}}),
         {{at(Duration::zero()), transfer(ends[0], ends[2], kBig, 1)}, {at(Duration::us(500)), transfer(ends[0], ends[2], 0, 2)}});
-    // As far as to the GPU's own NIC: 1 us of WQE, 2 x (100 + 10) ns of cables, 500 ns in the switch, 500 ns to receive.
+    // As far as to the GPU's own NIC: 1 us of WQE, 2 x (100 + 10) ns of cables, 500 ns in the
+    // switch, 500 ns to receive.
     EXPECT_EQ(outcome.delivered.at(2), at(Duration::us(500) + Duration::ns(2'220)));
     return outcome.sent.at(1) - Time::zero() - Duration::ns(1'200);
   };
-  // A NIC has 400 Gb/s: 100 us. Both have more than the GPU's PCIe cable of 512 Gb/s: 40 Mb take 78.125 us.
+  // A NIC has 400 Gb/s: 100 us. Both have more than the GPU's PCIe cable of 512 Gb/s: 40 Mb take
+  // 78.125 us.
   EXPECT_EQ(time_of(*own, "spray", "1"), Duration::us(100));
   EXPECT_EQ(time_of(*any, "spray", "1"), Duration::ns(78'125));
   EXPECT_EQ(time_of(*any, "ecmp", "1"), Duration::us(100)) << "a hashed flow takes one NIC at each end";
@@ -689,7 +710,8 @@ TEST(SharedNics, ShareTheirRate) {
   }
 }
 
-// Everything of an operation in switches waits for the member that comes last, and ends for all at once.
+// Everything of an operation in switches waits for the member that comes last, and ends for all at
+// once.
 TEST(FlowFabric, AnOperationInSwitchesStartsWithItsSlowestMember) {
   const auto topology = star("4");
   const auto ends = topology->endpoints();
@@ -700,7 +722,8 @@ TEST(FlowFabric, AnOperationInSwitchesStartsWithItsSlowestMember) {
                                        {at(Duration::us(20)), transfer(ends[1], sum, kMegabit, 5)},
                                        {at(Duration::us(2)), transfer(ends[2], sum, kMegabit, 5)}};
   const Outcome outcome = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations);
-  // The last enters at 21 us; 10 us later all has moved; up 10 ns of cable and 500 ns in the switch, down 10 ns, 500 ns to receive.
+  // The last enters at 21 us; 10 us later all has moved; up 10 ns of cable and 500 ns in the
+  // switch, down 10 ns, 500 ns to receive.
   ASSERT_EQ(outcome.results.size(), 3U);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(outcome.results.at({5, ends[i]}), at(Duration::ns(31'000 + 10 + 500 + 10 + 500))) << i;
   // Alone it takes what the wait for the others leaves: the slowdown is 1 for each.
@@ -752,8 +775,9 @@ TEST(FlowFabric, OperationsInSwitchesShareLinksMaxMin) {
                                        {at(Duration::zero()), transfer(ends[2], large, 2 * kMegabit, 2)},
                                        {at(Duration::zero()), transfer(ends[3], ends[2], kMegabit, 3)}};
   const Outcome outcome = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations);
-  // From 1 us on both operations cross the second host's cable at half of its rate, and the transfer takes the other half of the third's:
-  // it and the small operation end 20 us later, when half of the large one is done. The rest takes 10 us at the full rate.
+  // From 1 us on both operations cross the second host's cable at half of its rate, and the
+  // transfer takes the other half of the third's: it and the small operation end 20 us later, when
+  // half of the large one is done. The rest takes 10 us at the full rate.
   const Duration way = Duration::ns(10 + 500 + 10 + 500);
   EXPECT_EQ(outcome.results.at({1, ends[0]}), at(Duration::us(21) + way));
   EXPECT_EQ(outcome.delivered.at(3), at(Duration::us(21) + way));
@@ -823,7 +847,7 @@ TEST(FlowFabric, OperationsInSwitchesDoNotDependOnOrderOrThreads) {
   EXPECT_EQ(run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations).results, first.results);
 }
 
-// --- Cables that carry less -------------------------------------------------------------------------------------------------------
+// --- Cables that carry less ----------------------------------------------------------------------
 
 /// Two hosts on a leaf each, joined by two spines; every cable has 100 Gb/s.
 std::shared_ptr<const Topology> two_ways() {
@@ -860,8 +884,9 @@ LinkId crossed_by_first(const Topology& topology, const FlowSettings& settings) 
   return ecmp_path(topology, settings.path_rule, topology.endpoints()[0], topology.endpoints()[1], 0, 0)[1];
 }
 
-// A transfer of a second. Its cable is out from 300 ms on, and the network takes other ways 200 ms later: it ends 200 ms later than it would, over the other
-// spine. Where routing takes longer than the repair at 450 ms, it waits for that, and its way stays the same.
+// A transfer of a second. Its cable is out from 300 ms on, and the network takes other ways 200 ms
+// later: it ends 200 ms later than it would, over the other spine. Where routing takes longer than
+// the repair at 450 ms, it waits for that, and its way stays the same.
 TEST(CablesThatFail, FlowsStandStillUntilRoutesChange) {
   const auto topology = two_ways();
   for (const char* routing : {"ecmp", "static"}) {
@@ -900,14 +925,16 @@ TEST(CablesThatFail, FlowsStandStillUntilRoutesChange) {
     // Half of the speed from 300 ms to 700 ms costs 200 ms.
     const Outcome degraded = with({{at, {topology->reverse(cable), 0.5}}, {at + Duration::ms(400), {cable, 1}}}, Duration::zero());
     EXPECT_EQ(degraded.delivered.at(1) - whole.delivered.at(1), Duration::ms(200)) << routing;
-    // Out from 300 ms to 600 ms, other ways from 400 ms to 700 ms: back where it was in the end, for the last 200 ms.
+    // Out from 300 ms to 600 ms, other ways from 400 ms to 700 ms: back where it was in the end,
+    // for the last 200 ms.
     const Outcome there_and_back = with({{at, {cable, 0}}, {at + Duration::ms(300), {cable, 1}}}, Duration::ms(100));
     EXPECT_EQ(there_and_back.delivered.at(1) - whole.delivered.at(1), Duration::ms(100)) << routing;
     EXPECT_NEAR(static_cast<double>(there_and_back.links[cable.index()].bytes.count()), 0.7 * 12.5e9, 1e6) << routing;
   }
 }
 
-// Sprayed over two spines at 50 Gb/s each; when one is out, all stands still, as each of its parts does; then all goes over the other.
+// Sprayed over two spines at 50 Gb/s each; when one is out, all stands still, as each of its parts
+// does; then all goes over the other.
 TEST(CablesThatFail, SprayedFlowsNarrow) {
   const auto topology = two_ways();
   const FlowSettings settings = plain_settings("spray");
@@ -936,7 +963,8 @@ TEST(CablesThatFail, WithoutAnotherWayTransfersWait) {
   EXPECT_EQ(stuck.unfinished.front().stalled_at, topology->reverse(cable));
 }
 
-// Whatever fails and comes back: every transfer ends, all bytes are counted on the last link of each, and threads change nothing.
+// Whatever fails and comes back: every transfer ends, all bytes are counted on the last link of
+// each, and threads change nothing.
 TEST(CablesThatFail, RandomFailures) {
   const auto topology = built("fat_tree", {{"k", "4"}});
   for (const char* routing : {"ecmp", "spray", "static", "adaptive", "adaptive_global"}) {
@@ -989,7 +1017,7 @@ TEST(CablesThatFail, RandomFailures) {
   }
 }
 
-// --- Packets on the same links --------------------------------------------------------------------------------------------------
+// --- Packets on the same links -------------------------------------------------------------------
 
 /// Of links that a host sends by.
 std::vector<std::pair<Time, Bandwidth>> loads_from(const Topology& topology, HostId host, const Outcome& outcome) {
@@ -1000,8 +1028,9 @@ std::vector<std::pair<Time, Bandwidth>> loads_from(const Topology& topology, Hos
   return loads;
 }
 
-// 1 ms of data from host 0 to host 1. Packets of host 0 to host 2 are under way from 200 us to 600 us, when they have half of the card: 200 us more. What
-// they stand for is counted nowhere, and is unfinished for nobody.
+// 1 ms of data from host 0 to host 1. Packets of host 0 to host 2 are under way from 200 us to 600
+// us, when they have half of the card: 200 us more. What they stand for is counted nowhere, and is
+// unfinished for nobody.
 TEST(FlowsBesidePackets, HaveTheirShare) {
   const auto topology = star("3");
   const auto ends = topology->endpoints();
@@ -1025,7 +1054,8 @@ TEST(FlowsBesidePackets, HaveTheirShare) {
   for (std::uint32_t link = 0; link < topology->link_count(); ++link) EXPECT_EQ(beside.links[link].bytes, alone.links[link].bytes);
   // Packets without an end, and two transfers alike, of which one ends.
   const Outcome twice = with({{from, packets_start, packets}, {from, packets_start, packets}, {until, packets_end, packets}});
-  // A third for 400 us, which costs 266.7, and a half from then on: the 666.7 us and the latency at the start that are left take twice as long.
+  // A third for 400 us, which costs 266.7, and a half from then on: the 666.7 us and the latency at
+  // the start that are left take twice as long.
   EXPECT_NEAR((twice.delivered.at(1) - alone.delivered.at(1)).in_s(), (800e-6 + 2000e-6) / 3 + settings.wqe_latency.in_s(), 1e-10);
   EXPECT_TRUE(twice.unfinished.empty());
 }

@@ -49,7 +49,8 @@ TEST(FlowModel, WhoStaysGetsWhatTheOthersLeave) {
   model.start(request(path, 125'000, 1));
   model.start(request(path, 250'000, 2));
   model.settle(Time::zero());
-  // 50 Gb/s each: the first ends after 20 us; the second then has 1 Mbit left and all of the link, another 10 us.
+  // 50 Gb/s each: the first ends after 20 us; the second then has 1 Mbit left and all of the link,
+  // another 10 us.
   std::vector<FlowCompletion> done;
   const Time first = model.next_completion();
   EXPECT_EQ(first, Time::zero() + Duration::us(20));
@@ -102,8 +103,9 @@ TEST(FlowModel, AFlowWithoutCapacityIsReportedAndWakesUpWithIt) {
 }
 
 TEST(FlowModel, AFlowOfAHigherClassHoldsUpTheOthers) {
-  // Links of 100 and 50 Gb/s. The low flow over both starts alone at 50 Gb/s. After 10 us one of a higher class takes link 1 for 1 Mbit, 20
-  // us, in which the low flow stands still; then it has 1 Mbit - 10 us x 50 Gb/s = .5 Mbit left, another 10 us.
+  // Links of 100 and 50 Gb/s. The low flow over both starts alone at 50 Gb/s. After 10 us one of a
+  // higher class takes link 1 for 1 Mbit, 20 us, in which the low flow stands still; then it has 1
+  // Mbit - 10 us x 50 Gb/s = .5 Mbit left, another 10 us.
   FlowModel model = model_of({100e9, 50e9});
   const std::vector<LinkId> both = {LinkId(0), LinkId(1)};
   const std::vector<LinkId> second = {LinkId(1)};
@@ -139,7 +141,8 @@ TEST(FlowModel, OnlyChangedFlowsAreRetimed) {
 }
 
 TEST(FlowModel, ACancelledFlowLeavesItsShareAndCountsAsFarAsItCame) {
-  // Two flows of 1 MB share 8 Gb/s. After 1 ms each has moved 0.5 MB; the second leaves, and the first has all of the link: 0.5 ms for the rest.
+  // Two flows of 1 MB share 8 Gb/s. After 1 ms each has moved 0.5 MB; the second leaves, and the
+  // first has all of the link: 0.5 ms for the rest.
   FlowModel model = model_of({8e9});
   const std::vector<LinkId> path{LinkId(0)};
   const FlowSlot first = model.start(request(path, 1'000'000));
@@ -171,7 +174,8 @@ TEST(FlowModel, MissingACompletionIsABug) {
   EXPECT_THROW(model.take_completions(Time::zero() + Duration::us(11), done), CheckFailure);
 }
 
-/// Event by event in real numbers: all rates anew at every event, all flows brought forward, earliest finish found by scanning.
+/// Event by event in real numbers: all rates anew at every event, all flows brought forward,
+/// earliest finish found by scanning.
 struct NaiveFlow {
   std::vector<LinkId> path;
   double bits = 0;
@@ -208,7 +212,8 @@ void run_naively(const std::vector<double>& capacities, std::vector<NaiveFlow>& 
   }
 }
 
-/// Water filling with a heap of lower bounds on the links' shares, for flows without weights, caps and loads. Rates by slot.
+/// Water filling with a heap of lower bounds on the links' shares, for flows without weights, caps
+/// and loads. Rates by slot.
 std::vector<double> fill_by_heap(const FlowLinkGraph& graph) {
   std::vector<double> rates(graph.slot_count(), -1);
   std::vector<double> left(graph.link_count());
@@ -243,8 +248,9 @@ std::vector<double> fill_by_heap(const FlowLinkGraph& graph) {
   return rates;
 }
 
-// The traffic of bench/flow's run_poisson: 1 MB flows between random hosts of 1,024, half busy, every arrival and completion a batch. All
-// rates found anew at every event by another way must lead to the same completions.
+// The traffic of bench/flow's run_poisson: 1 MB flows between random hosts of 1,024, half busy,
+// every arrival and completion a batch. All rates found anew at every event by another way must
+// lead to the same completions.
 TEST(FlowModel, AgreesWithANaiveSimulationOfPoissonTraffic) {
   const std::size_t count = WEFT_SANITIZED ? 300 : long_runs() ? 5000 : 1500;
   const FatTreePaths tree(16);
@@ -260,7 +266,8 @@ TEST(FlowModel, AgreesWithANaiveSimulationOfPoissonTraffic) {
     paths.push_back(tree.random_path(random));
   }
 
-  // Time and bits in doubles, all flows brought forward at every event, the earliest finish found by scanning.
+  // Time and bits in doubles, all flows brought forward at every event, the earliest finish found
+  // by scanning.
   struct Moving {
     std::size_t flow;
     double bits;
@@ -320,7 +327,8 @@ TEST(FlowModel, AgreesWithANaiveSimulationOfPoissonTraffic) {
   worst_text << worst;
   RecordProperty("worst_relative_error", worst_text.str());
   const MaxMinSolver::Counters counters = dynamic_cast<const MaxMinSolver&>(model.policy()).counters();
-  // Until some hundred flows are under way, arrivals meet small segments, which are solved from nothing.
+  // Until some hundred flows are under way, arrivals meet small segments, which are solved from
+  // nothing.
   if (count >= 1500) {
     EXPECT_GT(counters.repairs, 3 * counters.full_solves)
         << "the first few flows are alone in their segments, the others are repaired";

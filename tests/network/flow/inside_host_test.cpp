@@ -34,7 +34,8 @@ TEST(InsideHost, AgreesWithRoutes) {
   expect_agreement(*built("single_switch", {{"hosts", "2"}, {"gpus_per_host", "4"}, {"nics_per_host", "2"}}));
 }
 
-// Three GPUs in a row: neighbours have a cable, the outer two must use the network since no traffic passes through an endpoint.
+// Three GPUs in a row: neighbours have a cable, the outer two must use the network since no traffic
+// passes through an endpoint.
 TEST(InsideHost, DoesNotPassThroughEndpoints) {
   TopologyBuilder builder("row");
   const HostId host = builder.add_host();

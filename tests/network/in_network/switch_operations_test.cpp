@@ -41,8 +41,9 @@ std::map<std::string, double> loads_of(const Topology& topology, SwitchOperation
 
 std::vector<NodeId> all_endpoints(const Topology& topology) { return {topology.endpoints().begin(), topology.endpoints().end()}; }
 
-// Two leafs with a host each, over spines of 400 and 100 Gb/s. Of 1,000 trees, 800 have their top at the first spine where paths
-// are weighed, binomial with a standard deviation of sqrt(1000 x 0.8 x 0.2) = 13; of as many with equal weights 500 +- 16.
+// Two leafs with a host each, over spines of 400 and 100 Gb/s. Of 1,000 trees, 800 have their top
+// at the first spine where paths are weighed, binomial with a standard deviation of sqrt(1000 x 0.8
+// x 0.2) = 13; of as many with equal weights 500 +- 16.
 TEST(SwitchOperations, TreesTakeSpinesByCapacityWhereAskedFor) {
   TopologyBuilder builder("two spines");
   std::vector<NodeId> hosts;
@@ -211,7 +212,8 @@ TEST(SwitchOperations, CountTheStreamsThatANicPassesOn) {
   EXPECT_EQ(broadcast.at("leaf0->host3/nic0"), 1) << "down to the other one only";
 }
 
-// All shapes of groups on fabrics of three levels: a tree whose every leaf is a member, with one top.
+// All shapes of groups on fabrics of three levels: a tree whose every leaf is a member, with one
+// top.
 TEST(SwitchOperations, AreTreesOnEveryFabric) {
   for (const auto& topology :
        {built("fat_tree", {{"k", "8"}}), built("rail_optimized", {{"hosts", "8"}, {"gpus_per_host", "4"}, {"nics_per_host", "4"}}),
@@ -237,7 +239,8 @@ TEST(SwitchOperations, AreTreesOnEveryFabric) {
   }
 }
 
-// A tree once went from one leaf to another through the NICs of its first member's host, where several leafs lead to it.
+// A tree once went from one leaf to another through the NICs of its first member's host, where
+// several leafs lead to it.
 TEST(SwitchOperations, NeverPassOnThroughAHost) {
   const auto dual = built("dual_plane_rail", {{"hosts", "4"},
                                               {"gpus_per_host", "4"},
@@ -287,7 +290,8 @@ TEST(SwitchOperations, SayWhatIsInTheWay) {
   EXPECT_EQ(nowhere.add(SwitchOperationKind::all_reduce, {gpus[0], gpus[1]}, NodeId::none(), 0).objection,
             "flow.reducing_switches = none: no switch can");
 
-  // A cable from host to host has no switch; and a host below two switches that others reach by the one or the other is no leaf of a tree.
+  // A cable from host to host has no switch; and a host below two switches that others reach by the
+  // one or the other is no leaf of a tree.
   TopologyBuilder builder("two ways");
   std::vector<NodeId> ports;
   for (int i = 0; i < 4; ++i) ports.push_back(builder.add_endpoint(builder.add_host(), NodeKind::host));

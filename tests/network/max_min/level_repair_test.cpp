@@ -29,7 +29,8 @@ std::vector<LinkId> links(std::initializer_list<std::uint32_t> numbers) {
 }
 
 TEST(LevelRepair, FindsTheLevelsOfAParkingLot) {
-  // Links of 3, 10 and 10: the long flow a gets 1 on the first (three flows), which leaves 9 of the second and of the third to one flow each.
+  // Links of 3, 10 and 10: the long flow a gets 1 on the first (three flows), which leaves 9 of the
+  // second and of the third to one flow each.
   FlowLinkGraph graph({3, 10, 10});
   LevelState state(graph);
   LevelRepair repair;
@@ -49,7 +50,8 @@ TEST(LevelRepair, FindsTheLevelsOfAParkingLot) {
   EXPECT_EQ(state.rate(flows[4]), 9);
   EXPECT_EQ(touched.size(), 5U);
 
-  // Without the second flow the first link gives 1.5 to each of two; the rest of the others falls to 8.5.
+  // Without the second flow the first link gives 1.5 to each of two; the rest of the others falls
+  // to 8.5.
   for (const FlowSlot flow : touched) state.untouch(flow);
   touched.clear();
   state.on_removed(flows[1]);
@@ -62,7 +64,8 @@ TEST(LevelRepair, FindsTheLevelsOfAParkingLot) {
 }
 
 TEST(LevelRepair, TouchesNothingThatAChangeDoesNotReach) {
-  // A second flow on link 1, which the first does not fill because link 0 limits it to 1 of 10, takes what is left: nobody else moves.
+  // A second flow on link 1, which the first does not fill because link 0 limits it to 1 of 10,
+  // takes what is left: nobody else moves.
   FlowLinkGraph graph({1, 10});
   LevelState state(graph);
   LevelRepair repair;
@@ -99,7 +102,8 @@ TEST(LevelRepair, GivesUpWhenToldTo) {
 }
 
 TEST(LevelRepair, LooksAtNoFlowThatMeetsNoOther) {
-  // Two flows of 4 on links of 10: nobody is in anybody's way. The second flow's cap is above what its links can carry.
+  // Two flows of 4 on links of 10: nobody is in anybody's way. The second flow's cap is above what
+  // its links can carry.
   MaxMinSolver solver({10, 4, 4, 10}, repairs_only());
   const std::vector<LinkId> left = links({0, 1});
   const std::vector<LinkId> right = links({2, 3, 0});
@@ -112,7 +116,8 @@ TEST(LevelRepair, LooksAtNoFlowThatMeetsNoOther) {
   EXPECT_TRUE(solver.update().empty());
   EXPECT_EQ(solver.counters().flows_visited, 0U);
   EXPECT_EQ(solver.counters().links_set, 0U);
-  // A link that carries less than ever binds by its level; one that carries more than ever lets its flow up to the cap.
+  // A link that carries less than ever binds by its level; one that carries more than ever lets its
+  // flow up to the cap.
   solver.set_capacity(LinkId(3), 3);
   solver.update();
   EXPECT_EQ(solver.rate(two), 3);
@@ -123,7 +128,8 @@ TEST(LevelRepair, LooksAtNoFlowThatMeetsNoOther) {
 }
 
 TEST(LevelRepair, CapacitiesAboveAllThatWereReachFlowsThatShareOrCrossALinkTwice) {
-  // Link 0 carries `twice` two times and `other` once. At capacity 3 each gets 1; link 1 never binds.
+  // Link 0 carries `twice` two times and `other` once. At capacity 3 each gets 1; link 1 never
+  // binds.
   MaxMinSolver solver({3, 2}, repairs_only());
   const std::vector<LinkId> two_times = links({0, 1, 0});
   const std::vector<LinkId> once = links({0});
@@ -132,7 +138,8 @@ TEST(LevelRepair, CapacitiesAboveAllThatWereReachFlowsThatShareOrCrossALinkTwice
   solver.update();
   EXPECT_EQ(solver.rate(twice), 1);
   EXPECT_EQ(solver.rate(other), 1);
-  // Now 12: link 1 limits `twice` to 2, which takes 4 of link 0 and leaves 8, more than link 0 ever had.
+  // Now 12: link 1 limits `twice` to 2, which takes 4 of link 0 and leaves 8, more than link 0 ever
+  // had.
   solver.set_capacity(LinkId(0), 12);
   EXPECT_EQ(solver.update().size(), 2U);
   EXPECT_EQ(solver.rate(twice), 2);
@@ -145,7 +152,8 @@ TEST(LevelRepair, CapacitiesAboveAllThatWereReachFlowsThatShareOrCrossALinkTwice
 }
 
 TEST(LevelRepair, LooksAtNoFlowWhereOneTakesThePlaceOfAnother) {
-  // Three flows share a link; one ends in the instant in which another starts there, as step follows step in a collective.
+  // Three flows share a link; one ends in the instant in which another starts there, as step
+  // follows step in a collective.
   MaxMinSolver solver({9, 12}, repairs_only());
   const std::vector<LinkId> first = links({0});
   const std::vector<LinkId> both = links({0, 1});
@@ -163,8 +171,8 @@ TEST(LevelRepair, LooksAtNoFlowWhereOneTakesThePlaceOfAnother) {
   EXPECT_EQ(solver.counters().flows_visited, visited);
 }
 
-// The sum that tells whether a link is in order is kept up by adding to it, some hundred times at most. One flow leaves and another comes, again and
-// again, on links of very different capacities.
+// The sum that tells whether a link is in order is kept up by adding to it, some hundred times at
+// most. One flow leaves and another comes, again and again, on links of very different capacities.
 TEST(LevelRepair, DoesNotDriftOverThousandsOfBatches) {
   std::vector<double> capacities;
   for (int l = 0; l < 12; ++l) capacities.push_back(l % 3 == 0 ? 1e3 : l % 3 == 1 ? 1e9 : 4e11);

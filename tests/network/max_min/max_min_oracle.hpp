@@ -1,4 +1,5 @@
-// Two slow ways to max-min fair rates, independent of the solver and of each other: exact rational arithmetic, and the textbook loop in doubles.
+// Two slow ways to max-min fair rates, independent of the solver and of each other: exact rational
+// arithmetic, and the textbook loop in doubles.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 
 #include "network/max_min/flow_link_graph.hpp"
 
-// GCC 12 under sanitizers takes the unused limbs of a short integer for uninitialised ones that are read.
+// GCC 12 under sanitizers takes the unused limbs of a short integer for uninitialised ones that are
+// read.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -21,8 +23,8 @@
 
 namespace weft {
 
-/// Raises all levels of one priority class together; when a link is full or a cap reached, its flows stop. `rates`, by flow slot, has those of the
-/// classes above and 0 for all others.
+/// Raises all levels of one priority class together; when a link is full or a cap reached, its
+/// flows stop. `rates`, by flow slot, has those of the classes above and 0 for all others.
 template <class Number>
 void fill_class(const FlowLinkGraph& graph, std::uint8_t priority, std::vector<Number>& rates) {
   const std::size_t links = graph.link_count();
@@ -69,7 +71,8 @@ void fill_class(const FlowLinkGraph& graph, std::uint8_t priority, std::vector<N
   }
 }
 
-/// Progressive filling, by the definition, the highest class first. `Number` is exact or long double. Rates by flow slot; 0 for free slots.
+/// Progressive filling, by the definition, the highest class first. `Number` is exact or long
+/// double. Rates by flow slot; 0 for free slots.
 template <class Number>
 std::vector<Number> fill_progressively(const FlowLinkGraph& graph) {
   std::vector<Number> rates(graph.slot_count(), Number(0));

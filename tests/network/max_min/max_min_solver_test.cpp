@@ -46,8 +46,8 @@ TEST(MaxMinSolver, FlowsOverOneLinkShareByWeight) {
 }
 
 TEST(MaxMinSolver, ParkingLot) {
-  // One long flow over three links of 12 and one, two, three short flows on them: link 2 has 4 flows, 3 each; link 1 leaves (12 - 3)/2
-  // to its two, link 0 leaves 12 - 3 to its one.
+  // One long flow over three links of 12 and one, two, three short flows on them: link 2 has 4
+  // flows, 3 each; link 1 leaves (12 - 3)/2 to its two, link 0 leaves 12 - 3 to its one.
   MaxMinSolver solver({12, 12, 12}, {});
   const FlowSlot long_flow = add(solver, {0, 1, 2});
   const FlowSlot on_0 = add(solver, {0});
@@ -64,8 +64,9 @@ TEST(MaxMinSolver, ParkingLot) {
 }
 
 TEST(MaxMinSolver, TwoLevelsByHand) {
-  // Two leaves with an uplink of 10 each, hosts' links of 8. Flows 1 and 2 leave leaf A from two hosts, flow 3 leaves B; 1 and 3 end at
-  // the same host. Host link of the sink: 8/2 = 4; uplink A: 10/2 = 5. So 1 and 3 get 4, and 2 gets 10 - 4 = 6, below its own 8.
+  // Two leaves with an uplink of 10 each, hosts' links of 8. Flows 1 and 2 leave leaf A from two
+  // hosts, flow 3 leaves B; 1 and 3 end at the same host. Host link of the sink: 8/2 = 4; uplink A:
+  // 10/2 = 5. So 1 and 3 get 4, and 2 gets 10 - 4 = 6, below its own 8.
   enum : std::uint32_t { host_a1, host_a2, host_b1, uplink_a, uplink_b, sink_1, sink_2 };
   MaxMinSolver solver({8, 8, 8, 10, 10, 8, 8}, {});
   const FlowSlot f1 = add(solver, {host_a1, uplink_a, sink_1});
@@ -112,8 +113,9 @@ TEST(MaxMinSolver, ALinkTwiceInAPathCountsTwice) {
 }
 
 TEST(MaxMinSolver, LoadsScaleWhatALinkCarries) {
-  // Link 0 carries the first flow three times (it stands for three) and the second once: 12 / (3 + 1) = 3. Link 1 carries a quarter of the
-  // second (it is sprayed over four links) and the third: 0.25 x 3 + rate = 20, so 19.25.
+  // Link 0 carries the first flow three times (it stands for three) and the second once: 12 / (3 +
+  // 1) = 3. Link 1 carries a quarter of the second (it is sprayed over four links) and the third:
+  // 0.25 x 3 + rate = 20, so 19.25.
   MaxMinSolver solver({12, 20}, {});
   const std::vector<LinkId> both = {LinkId(0), LinkId(1)};
   const std::vector<double> three = {3};
@@ -165,9 +167,10 @@ FlowSlot add_to_class(MaxMinSolver& solver, std::uint8_t priority, std::initiali
 }
 
 TEST(MaxMinSolver, AHigherClassGoesFirst) {
-  // Class 5 has a flow with a cap of 4 on link 0 and one over both links: the first takes 4, the second the other 6 of link 0. Class 0 gets
-  // nothing on link 0, and on link 1 the 8 - 6 = 2 that are left, by weight: 0.5 and 1.5. Class 2 is between: its flow on link 1 wants 1, so that
-  // 2 - 1 is left, 0.25 and 0.75.
+  // Class 5 has a flow with a cap of 4 on link 0 and one over both links: the first takes 4, the
+  // second the other 6 of link 0. Class 0 gets nothing on link 0, and on link 1 the 8 - 6 = 2 that
+  // are left, by weight: 0.5 and 1.5. Class 2 is between: its flow on link 1 wants 1, so that 2 - 1
+  // is left, 0.25 and 0.75.
   MaxMinSolver solver({10, 8}, {});
   const FlowSlot low_0 = add_to_class(solver, 0, {0});
   const FlowSlot low_1 = add_to_class(solver, 0, {1});
@@ -210,8 +213,9 @@ TEST(MaxMinSolver, AHigherClassGoesFirst) {
 }
 
 TEST(MaxMinSolver, AFullLinkLeavesExactlyNothing) {
-  // Ten flows of cap 0.1 fill a link of 1: 0.1 added ten times is less than 1 in doubles, by 1.1e-16. Seven flows share a link of 1, and
-  // 1/7 seven times is not 1 either. Nothing may seep through to the class below, and a flow with nothing is none that moves.
+  // Ten flows of cap 0.1 fill a link of 1: 0.1 added ten times is less than 1 in doubles, by
+  // 1.1e-16. Seven flows share a link of 1, and 1/7 seven times is not 1 either. Nothing may seep
+  // through to the class below, and a flow with nothing is none that moves.
   MaxMinSolver solver({1, 1, 2}, {});
   const FlowSlot below_caps = add_to_class(solver, 0, {0, 2});
   const FlowSlot below_shares = add_to_class(solver, 0, {1, 2});
@@ -241,7 +245,8 @@ TEST(MaxMinSolver, OneClassIsOneLayerWhateverItsNumber) {
 }
 
 TEST(MaxMinSolver, ClassesReachDownOnlyWhereTheirLoadMoves) {
-  // A change in class 1 on link 0 moves nothing on link 1, where the load of class 1 stays: the flow of class 0 there is not looked at.
+  // A change in class 1 on link 0 moves nothing on link 1, where the load of class 1 stays: the
+  // flow of class 0 there is not looked at.
   MaxMinSolver solver({10, 10, 4}, {});
   const FlowSlot steady = add_to_class(solver, 1, {1}, 1, 3);
   const FlowSlot below = add_to_class(solver, 0, {1});
@@ -274,7 +279,8 @@ TEST(MaxMinSolver, AuditFindsStaleRates) {
 }
 
 TEST(MaxMinSolver, AuditJudgesRatesOfAnySource) {
-  // Class 1: flows 0 and 1 on link 0 of 12 get 6 each. Class 0: flow 2 on both links gets the 0 that they leave, flow 3 on link 1 of 5 its cap of 4.
+  // Class 1: flows 0 and 1 on link 0 of 12 get 6 each. Class 0: flow 2 on both links gets the 0
+  // that they leave, flow 3 on link 1 of 5 its cap of 4.
   FlowLinkGraph graph({12, 5});
   const std::vector<LinkId> first = links_of({0}), second = links_of({1}), both = links_of({0, 1});
   graph.add({first, 1, kInfinity, {}, 1});
@@ -291,8 +297,8 @@ TEST(MaxMinSolver, AuditJudgesRatesOfAnySource) {
 }
 
 TEST(MaxMinSolver, AuditsItselfEverySoManyUpdates) {
-  // Two weights whose sum is beyond doubles: each flow's share of 10 comes out as 0, and the link is not full. The third update must say so, in
-  // one class and in two.
+  // Two weights whose sum is beyond doubles: each flow's share of 10 comes out as 0, and the link
+  // is not full. The third update must say so, in one class and in two.
   const std::vector<LinkId> path = links_of({0});
   for (const std::uint8_t other_class : {0, 1}) {
     MaxMinSolver::Options options;
@@ -312,8 +318,9 @@ TEST(MaxMinSolver, AuditsItselfEverySoManyUpdates) {
   }
 }
 
-// Batches of arrivals, departures and capacity changes, every batch against exact arithmetic; by repairs alone, by solves from nothing alone,
-// and as the solver chooses, with one priority class and with several.
+// Batches of arrivals, departures and capacity changes, every batch against exact arithmetic; by
+// repairs alone, by solves from nothing alone, and as the solver chooses, with one priority class
+// and with several.
 TEST(MaxMinSolver, AgreesWithExactArithmeticOnRandomFabrics) {
   // Instrumented rational arithmetic takes 7 ms per fabric.
   const std::uint32_t fabrics = long_runs() ? (WEFT_SANITIZED ? 10'000 : 100'000) : (WEFT_SANITIZED ? 1'000 : 8'000);
@@ -355,9 +362,11 @@ TEST(MaxMinSolver, AgreesWithExactArithmeticOnRandomFabrics) {
   RecordProperty("repairs_given_up", std::to_string(all.repairs_given_up));
 }
 
-// An earlier bucket solve fixed a link whose share had meanwhile left its bucket, without looking whether smaller ones waited in the buckets
-// between, when its bucket's heap happened to be empty. No small fabric showed it; at 65,536 flows on 1,024 hosts rates were wrong by 1.6e-4.
-// Hence this comparison, at that size, with the textbook loop, which scans all links in every round and knows no buckets.
+// An earlier bucket solve fixed a link whose share had meanwhile left its bucket, without looking
+// whether smaller ones waited in the buckets between, when its bucket's heap happened to be empty.
+// No small fabric showed it; at 65,536 flows on 1,024 hosts rates were wrong by 1.6e-4. Hence this
+// comparison, at that size, with the textbook loop, which scans all links in every round and knows
+// no buckets.
 TEST(MaxMinSolver, AgreesWithTheTextbookLoopOn65536FlowsOnAFatTree) {
   const FatTreePaths tree(16);
   ASSERT_EQ(tree.hosts(), 1024U);
@@ -368,7 +377,8 @@ TEST(MaxMinSolver, AgreesWithTheTextbookLoopOn65536FlowsOnAFatTree) {
   solver.update();
   EXPECT_TRUE(solver.audit(1e-11).passed());
 
-  // Textbook loop with shares kept up per link: each round scans all links for the least share and fixes the flows of that one link.
+  // Textbook loop with shares kept up per link: each round scans all links for the least share and
+  // fixes the flows of that one link.
   const FlowLinkGraph& graph = solver.graph();
   std::vector<double> free_capacity(graph.link_count());
   std::vector<int> unfixed(graph.link_count());
@@ -400,8 +410,9 @@ TEST(MaxMinSolver, AgreesWithTheTextbookLoopOn65536FlowsOnAFatTree) {
   EXPECT_LT(worst, 1e-11);
 }
 
-// Small fabrics do not show every mistake of a repair: a link that waits with a level that was found before another of its flows moved went
-// wrong in 95 of 210,000 of them. So the same batches go to a solver that repairs and to one that always starts from nothing.
+// Small fabrics do not show every mistake of a repair: a link that waits with a level that was
+// found before another of its flows moved went wrong in 95 of 210,000 of them. So the same batches
+// go to a solver that repairs and to one that always starts from nothing.
 TEST(MaxMinSolver, RepairsAgreeWithFullSolvesOn65536FlowsOnAFatTree) {
   const FatTreePaths tree(16);
   for (const int kind : {0, 1, 2}) {

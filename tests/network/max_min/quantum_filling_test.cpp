@@ -14,7 +14,8 @@ namespace weft::quantum_filling_test {
 namespace {
 
 TEST(QuantumFilling, FillsByWholeQuanta) {
-  // 10 shared by weights 1 and 2 with quantum 1: rounds give (1, 2), (2, 4), (3, 6); then the first still gains one to 4, exactly 10 in all.
+  // 10 shared by weights 1 and 2 with quantum 1: rounds give (1, 2), (2, 4), (3, 6); then the first
+  // still gains one to 4, exactly 10 in all.
   QuantumFilling policy({10}, 1);
   const std::vector<LinkId> path = {LinkId(0)};
   const FlowSlot a = policy.add_flow({path, 1});
@@ -34,7 +35,8 @@ TEST(QuantumFilling, AFlowForWhichNoQuantumFitsStandsStill) {
 }
 
 TEST(QuantumFilling, FillsTheHighestClassFirst) {
-  // Quanta of 1 on a link of 10: the higher class stops at its cap of 7, and of the 3 left two others get 1 each and the first of them another.
+  // Quanta of 1 on a link of 10: the higher class stops at its cap of 7, and of the 3 left two
+  // others get 1 each and the first of them another.
   QuantumFilling policy({10}, 1);
   const std::vector<LinkId> path = {LinkId(0)};
   const FlowSlot low = policy.add_flow({path});
@@ -73,7 +75,8 @@ TEST(QuantumFilling, ApproachesTheExactRates) {
   }
 }
 
-// Tests and benchmarks make solvers without a table: the options have the defaults of the parameters.
+// Tests and benchmarks make solvers without a table: the options have the defaults of the
+// parameters.
 TEST(AllocationPolicy, OptionsOfTheSolverAreThoseOfTheTable) {
   const auto& module = find_module(allocation_policies(), "max_min", SourcePlace::named("test"));
   const ParamSet params("max_min", module.info.params);

@@ -1,8 +1,10 @@
-// A small random fabric and what happens to it: batches of arrivals, departures and capacity changes, and the check of each by an oracle.
+// A small random fabric and what happens to it: batches of arrivals, departures and capacity
+// changes, and the check of each by an oracle.
 //
-// Where it sits: max_min_solver_test draws the choices from a RandomStream, the fuzzer of the solver takes them from its bytes.
-// Small whole numbers make ties the rule; the kinds of fabrics differ in what is special: weights, caps, loads, links without capacity,
-// links twice in a path, priority classes, a single link, capacities of very different size.
+// Where it sits: max_min_solver_test draws the choices from a RandomStream, the fuzzer of the
+// solver takes them from its bytes. Small whole numbers make ties the rule; the kinds of fabrics
+// differ in what is special: weights, caps, loads, links without capacity, links twice in a path,
+// priority classes, a single link, capacities of very different size.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +42,8 @@ class RandomFabric {
     MaxMinSolver::Options options;
     options.threads = 1;
     options.repartition_updates = 1 + static_cast<std::uint32_t>(choices_.below(3));
-    // By solves from nothing alone, as the solver chooses, by repairs alone, and by repairs of which most are given up.
+    // By solves from nothing alone, as the solver chooses, by repairs alone, and by repairs of
+    // which most are given up.
     const std::uint64_t way = choices_.below(4);
     if (way != 1) options.repaired_part_max = way == 0 ? 0.0 : std::numeric_limits<double>::infinity();
     if (way == 3) options.repair_looks_max = 0;
@@ -74,7 +77,8 @@ class RandomFabric {
     list_is_right_ = true;
     for (const FlowSlot flow : flows_) {
       const std::uint32_t i = flow.index();
-      // A slot taken again is changed too; that is what the list says more than this comparison could.
+      // A slot taken again is changed too; that is what the list says more than this comparison
+      // could.
       const bool moved = i >= before.size() || !(before[i] == rates_[i]);
       if (changed_[i] > 1 || (moved && changed_[i] == 0)) list_is_right_ = false;
     }
@@ -116,8 +120,8 @@ class RandomFabric {
       }
       path.push_back(link);
     }
-    // Between classes only numbers that are exact in binary: three loads of the double next to 1/3 leave 6e-17 of a link, and no other
-    // double arithmetic than the oracle's finds that.
+    // Between classes only numbers that are exact in binary: three loads of the double next to 1/3
+    // leave 6e-17 of a link, and no other double arithmetic than the oracle's finds that.
     constexpr double weights[] = {1, 2, 3, 0.5, 0.1, 1e-3};
     constexpr double loads[] = {1, 2, 16, 0.5, 1.0 / 3, 1e-3};
     const std::uint64_t values = classes_ > 1 ? 4 : 6;

@@ -13,7 +13,8 @@
 namespace weft::segments_test {
 namespace {
 
-/// Numbers groups in order of their smallest link, so that two partitions of the same links can be compared.
+/// Numbers groups in order of their smallest link, so that two partitions of the same links can be
+/// compared.
 std::vector<std::uint32_t> canonical(const std::vector<std::uint32_t>& group) {
   std::map<std::uint32_t, std::uint32_t> number;
   std::vector<std::uint32_t> result;
@@ -48,8 +49,9 @@ std::vector<std::uint32_t> segments_by_link(const Segments& segments, const Flow
   return canonical(segment);
 }
 
-// Random flows of one to four links on 60 links come and go; after every batch the search agrees with Boost.Graph, segments are unions of
-// components, and with a re-partition after every batch they are the components.
+// Random flows of one to four links on 60 links come and go; after every batch the search agrees
+// with Boost.Graph, segments are unions of components, and with a re-partition after every batch
+// they are the components.
 TEST(Segments, AgreeWithBoostConnectedComponents) {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     RandomStream random(11, seed, 1);

@@ -1,5 +1,5 @@
-// Packet switches against what can be worked out by hand: times to the tick, shares, pauses and when they come, marks, drops; and one
-// fingerprint however a fabric is cut and run.
+// Packet switches against what can be worked out by hand: times to the tick, shares, pauses and
+// when they come, marks, drops; and one fingerprint however a fabric is cut and run.
 #include "network/packet/packet_switch.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,8 @@ PacketSwitchSettings lossless_settings() {
 
 Duration serialization(std::int64_t bytes, Bandwidth rate = kRate) { return transmit_time(Bytes::of(bytes), rate); }
 
-/// `senders` endpoints and one receiver, the last, on one switch. Queue pair 0 of each sender leads to the receiver.
+/// `senders` endpoints and one receiver, the last, on one switch. Queue pair 0 of each sender leads
+/// to the receiver.
 struct Star {
   explicit Star(std::uint32_t sender_count, Bandwidth rate = kRate)
       : senders(sender_count), fabric(sender_count + 1), hub(fabric.add_switch()) {
@@ -66,8 +67,9 @@ struct Star {
 const PacketSwitch& switch_at(const Engine& engine, std::uint32_t node) { return engine.entity_as<PacketSwitch>(EntityId(node)); }
 const Endpoint& endpoint_at(const Engine& engine, std::uint32_t node) { return engine.entity_as<Endpoint>(EntityId(node)); }
 
-// Expectation: n packets of b bytes back to back take n s on the first link (s = 8 b / rate); the last then crosses every further link on its
-// own: h s + h delay + (h - 1) pipeline in all for h links, beyond the (n - 1) s before it.
+// Expectation: n packets of b bytes back to back take n s on the first link (s = 8 b / rate); the
+// last then crosses every further link on its own: h s + h delay + (h - 1) pipeline in all for h
+// links, beyond the (n - 1) s before it.
 TEST(PacketSwitch, OneFlowAtLineRateTakesStoreAndForwardTimeToTheTick) {
   for (const std::int64_t gbps : {100, 400, 23}) {
     const Bandwidth rate = Bandwidth::gbps(gbps);
@@ -80,7 +82,8 @@ TEST(PacketSwitch, OneFlowAtLineRateTakesStoreAndForwardTimeToTheTick) {
     Engine engine = tree.build(lossless_settings(), streams, {});
     engine.run({});
     ASSERT_EQ(tree.hops(0, 15), 6U);
-    // A rate that ticks do not divide: the whole burst is rounded up once at the first port; each further packet arrives no earlier than it can go.
+    // A rate that ticks do not divide: the whole burst is rounded up once at the first port; each
+    // further packet arrives no earlier than it can go.
     const Duration burst = serialization(kBytes * kPackets, rate);
     const Duration alone = 5 * serialization(kBytes, rate) + 6 * kDelay + 5 * kPipeline;
     const std::int64_t beyond = (endpoint_at(engine, 15).last_data() - Time::zero() - burst - alone).in_ticks();
@@ -93,7 +96,8 @@ TEST(PacketSwitch, OneFlowAtLineRateTakesStoreAndForwardTimeToTheTick) {
   }
 }
 
-// Expectation: two senders of n packets each into one link: 2 n packets back to back behind the first arrival, in turn.
+// Expectation: two senders of n packets each into one link: 2 n packets back to back behind the
+// first arrival, in turn.
 TEST(PacketSwitch, TwoFlowsShareALinkInTurn) {
   Star star(2);
   Engine engine = star.fabric.build(lossless_settings(), star.streams(500, 1000), {}, 0, 0, true);
@@ -109,9 +113,10 @@ TEST(PacketSwitch, TwoFlowsShareALinkInTurn) {
   }
 }
 
-// Expectation: 64 senders at line rate. An account asks for a pause with the packet that takes it past reserved + alpha x (pool - taken): all 64
-// fill alike, so at bytes x with x = reserved + alpha (pool - 64 (x - reserved)), that is reserved + alpha pool / (1 + 64 alpha), one packet
-// more or less. Nothing is lost and all arrives at the link's rate.
+// Expectation: 64 senders at line rate. An account asks for a pause with the packet that takes it
+// past reserved + alpha x (pool - taken): all 64 fill alike, so at bytes x with x = reserved +
+// alpha (pool - 64 (x - reserved)), that is reserved + alpha pool / (1 + 64 alpha), one packet more
+// or less. Nothing is lost and all arrives at the link's rate.
 TEST(PacketSwitch, AnIncastFillsToTheThresholdAndLosesNothing) {
   constexpr std::uint32_t kSenders = 64;
   constexpr std::uint32_t kPackets = 600;
@@ -125,7 +130,8 @@ TEST(PacketSwitch, AnIncastFillsToTheThresholdAndLosesNothing) {
   const Duration first = 2 * serialization(1000) + 2 * kDelay + kPipeline;
   EXPECT_EQ(receiver.last_data(), Time::zero() + first + (std::int64_t{kSenders} * kPackets - 1) * serialization(1000));
   const double threshold = 4096 + 0.125 * 16e6 / (1 + 64 * 0.125);
-  // What was on its way when the pauses were asked for comes on top: pause frame, two propagation delays, a packet at either end.
+  // What was on its way when the pauses were asked for comes on top: pause frame, two propagation
+  // delays, a packet at either end.
   const auto peak = static_cast<double>(switch_at(engine, star.hub).counters(kSenders, Time::max()).queue_peak) / kSenders;
   const double on_the_way = static_cast<double>(headroom_bytes(kRate, 2 * kDelay + kPipeline, Bytes::of(1000), 1).count());
   EXPECT_GT(peak, threshold - 1000);
@@ -151,8 +157,9 @@ Engine star_with_changes(Star& star, std::uint32_t packets, const std::vector<st
   return std::move(builder).build({});
 }
 
-// Expectation: 80 ns per packet, so that packets whose first bit would leave from 10 us to 30 us are lost: of the sender's those that arrive at the hub in
-// that time, as none waits. The first is there at 80 + 500 + 400 ns; number i at 80 i ns after that.
+// Expectation: 80 ns per packet, so that packets whose first bit would leave from 10 us to 30 us
+// are lost: of the sender's those that arrive at the hub in that time, as none waits. The first is
+// there at 80 + 500 + 400 ns; number i at 80 i ns after that.
 TEST(PacketSwitch, APortWhoseCableIsOutDropsWhatComesForIt) {
   Star star(1);
   const Time out = Time::zero() + Duration::us(10);
@@ -167,8 +174,8 @@ TEST(PacketSwitch, APortWhoseCableIsOutDropsWhatComesForIt) {
   EXPECT_EQ(switch_at(engine, star.hub).counters(0, Time::max()).drops, lost);
 }
 
-// Expectation: 64 senders wait for pauses to end. The cable of the first is out while it is let go, so that it does not hear of it; it does when the cable
-// is back, and sends the rest.
+// Expectation: 64 senders wait for pauses to end. The cable of the first is out while it is let go,
+// so that it does not hear of it; it does when the cable is back, and sends the rest.
 TEST(PacketSwitch, PausesAreToldAnewWhenACableIsBack) {
   constexpr std::uint32_t kSenders = 64;
   constexpr std::uint32_t kPackets = 600;
@@ -205,8 +212,9 @@ TEST(PacketSwitch, AQueueIsDroppedWithItsCable) {
   EXPECT_EQ(drops + endpoint_at(engine, kSenders).data_received(), std::uint64_t{kSenders} * kPackets);
 }
 
-// Expectation: a lone sender into a link of a quarter of its rate. The account grows by 3/4 of the rate; at the threshold x the pause goes out, to
-// take effect after its own serialization (nothing is in its way) and the propagation delay.
+// Expectation: a lone sender into a link of a quarter of its rate. The account grows by 3/4 of the
+// rate; at the threshold x the pause goes out, to take effect after its own serialization (nothing
+// is in its way) and the propagation delay.
 TEST(PacketSwitch, APauseComesWhenTheAccountPassesItsThreshold) {
   Fabric fabric(2);
   const std::uint32_t hub = fabric.add_switch();
@@ -220,8 +228,9 @@ TEST(PacketSwitch, APauseComesWhenTheAccountPassesItsThreshold) {
   std::vector<std::vector<Endpoint::Stream>> streams(2);
   streams[0].push_back({queue_pair, 2000, 1000, 0, Time::zero()});
   Engine engine = fabric.build(settings, streams, {});
-  // Packet n (from 1) is in after n s + delay, and then floor((n - 1) / 4) + 1 have begun to leave (the first at once, the next every 4 s), the
-  // n-th among them if 4 divides n - 1. Charged is n minus those that began before it came. The pause answers the first n with more than 333.
+  // Packet n (from 1) is in after n s + delay, and then floor((n - 1) / 4) + 1 have begun to leave
+  // (the first at once, the next every 4 s), the n-th among them if 4 divides n - 1. Charged is n
+  // minus those that began before it came. The pause answers the first n with more than 333.
   std::int64_t n = 1;
   while ((n - ((n - 2) / 4 + 1)) * 1000 <= 333'333) ++n;
   const Time asked = Time::zero() + n * serialization(1000) + kDelay;
@@ -238,8 +247,9 @@ TEST(PacketSwitch, APauseComesWhenTheAccountPassesItsThreshold) {
   EXPECT_EQ(endpoint_at(engine, 1).data_received(), 2000U);
 }
 
-// Expectation: three switches in a row to a receiver of a tenth of the rate: the one before the receiver pauses its upstream first, that one the
-// next when it is full in turn, and at last the sender.
+// Expectation: three switches in a row to a receiver of a tenth of the rate: the one before the
+// receiver pauses its upstream first, that one the next when it is full in turn, and at last the
+// sender.
 TEST(PacketSwitch, PausesSpreadHopByHop) {
   Fabric fabric(2);
   fabric.switching_delay = kPipeline;
@@ -273,8 +283,9 @@ TEST(PacketSwitch, PausesSpreadHopByHop) {
   EXPECT_EQ(endpoint_at(engine, 1).last_data(), Time::zero() + way + 3000 * serialization(1000, Bandwidth::gbps(10)));
 }
 
-/// A switch by `fan_in` ports of which packets of 1,000 bytes come at once, every fan_in x step from `first` on, and leave by one port of just their
-/// rate, the lowest port's first: nothing waits for long until that port is paused.
+/// A switch by `fan_in` ports of which packets of 1,000 bytes come at once, every fan_in x step
+/// from `first` on, and leave by one port of just their rate, the lowest port's first: nothing
+/// waits for long until that port is paused.
 struct Merging {
   Time first;
   Duration step;  ///< in which one leaves
@@ -282,7 +293,8 @@ struct Merging {
 
   /// How many have begun to leave before a pause comes.
   std::int64_t left(Time paused) const { return ((paused - first).in_ticks() - 1) / step.in_ticks() + 1; }
-  /// When the account of each port asks for a pause then: with the packet that takes it past reserved + alpha x (pool - taken).
+  /// When the account of each port asks for a pause then: with the packet that takes it past
+  /// reserved + alpha x (pool - taken).
   std::vector<Time> asks(Time paused, const SharedBufferSettings& buffer) const {
     std::vector<Time> times(static_cast<std::size_t>(fan_in), Time::max());
     std::vector<std::int64_t> taken(times.size());
@@ -306,10 +318,12 @@ struct Merging {
   }
 };
 
-// Expectation: 64 hosts of 50 Gb/s, 8 to a leaf, send to one at line rate. Leafs have 400 Gb/s to an aggregation switch, that has 3,200 Gb/s to the
-// receiver's leaf, and only that one's link, of 50 Gb/s, is too slow. So the last leaf fills to its threshold and pauses the aggregation switch; this
-// fills by its eight ports alike and pauses the leafs, and they the hosts. What is sent until a pause comes is what the next switch holds beyond its
-// threshold. All of it to the tick and the byte.
+// Expectation: 64 hosts of 50 Gb/s, 8 to a leaf, send to one at line rate. Leafs have 400 Gb/s to
+// an aggregation switch, that has 3,200 Gb/s to the receiver's leaf, and only that one's link, of
+// 50 Gb/s, is too slow. So the last leaf fills to its threshold and pauses the aggregation switch;
+// this fills by its eight ports alike and pauses the leafs, and they the hosts. What is sent until
+// a pause comes is what the next switch holds beyond its threshold. All of it to the tick and the
+// byte.
 TEST(PacketSwitch, AnIncastOf64PausesLevelByLevelWhenThresholdsArePassed) {
   constexpr std::int64_t kSenders = 64;
   constexpr std::int64_t kPackets = 600;
@@ -341,7 +355,8 @@ TEST(PacketSwitch, AnIncastOf64PausesLevelByLevelWhenThresholdsArePassed) {
   const Merging at_leaf = {Time::zero() + host_step + hop, serialization(1000, leaf_rate), 8};
   const Merging at_agg = {at_leaf.first + at_leaf.step + hop, serialization(1000, agg_rate), 8};
   const Time first_at_last = at_agg.first + at_agg.step + hop;
-  // When the n-th packet (from 1) comes to the last leaf, one of every 64 before it has left, the first at once.
+  // When the n-th packet (from 1) comes to the last leaf, one of every 64 before it has left, the
+  // first at once.
   const auto waiting = [](std::int64_t n) { return n - (n < 2 ? 0 : (n - 2) / 64 + 1); };
   std::int64_t n = 1;
   while (1000 * waiting(n) <=
@@ -406,7 +421,8 @@ TEST(PacketSwitch, AnIncastOf64PausesLevelByLevelWhenThresholdsArePassed) {
   EXPECT_EQ(endpoint_at(engine, kSenders).last_data(), first_at_last + kSenders * kPackets * host_step + kDelay);
 }
 
-// Expectation: a queue held at q bytes marks with the curve's probability: between Kmin and Kmax four standard deviations of a binomial.
+// Expectation: a queue held at q bytes marks with the curve's probability: between Kmin and Kmax
+// four standard deviations of a binomial.
 TEST(EcnMarker, MarksAsTheCurveSays) {
   const EcnCurve curve{100'000, 400'000, 0.2};
   EXPECT_EQ(curve.probability(100'000), 0);
@@ -423,7 +439,8 @@ TEST(EcnMarker, MarksAsTheCurveSays) {
   }
 }
 
-// Expectation: with Kmin = Kmax a packet is marked if and only if it finds more than Kmin waiting. Two senders fill the queue by one packet every s.
+// Expectation: with Kmin = Kmax a packet is marked if and only if it finds more than Kmin waiting.
+// Two senders fill the queue by one packet every s.
 TEST(PacketSwitch, MarksPacketsThatFindALongQueue) {
   Star star(2);
   PacketSwitchSettings settings = lossless_settings();
@@ -431,8 +448,8 @@ TEST(PacketSwitch, MarksPacketsThatFindALongQueue) {
   star.fabric.ecn = {50'000, 50'000, 1};
   Engine engine = star.fabric.build(settings, star.streams(200, 1000), {}, 0, 0, true);
   engine.run({});
-  // At the k-th pair of arrivals, k - 1 packets wait beside the one under way, which left at this instant only after both had come: the first
-  // finds k - 1, from k = 2 on, the second k.
+  // At the k-th pair of arrivals, k - 1 packets wait beside the one under way, which left at this
+  // instant only after both had come: the first finds k - 1, from k = 2 on, the second k.
   std::uint64_t expected = 0;
   for (int k = 1; k <= 200; ++k) {
     const int first_finds = k == 1 ? 0 : k - 1;
@@ -443,8 +460,10 @@ TEST(PacketSwitch, MarksPacketsThatFindALongQueue) {
   EXPECT_EQ(switch_at(engine, star.hub).counters(2, Time::max()).ecn_marks, expected);
 }
 
-// The same where marks are decided as packets leave, by what they leave behind. Of the two that come every 80 ns one goes on at once, so that after k of
-// these steps k packets wait once it has gone: steps 51 to 200 mark it. Then the rest leaves: those that leave 199 to 51 behind are marked.
+// The same where marks are decided as packets leave, by what they leave behind. Of the two that
+// come every 80 ns one goes on at once, so that after k of these steps k packets wait once it has
+// gone: steps 51 to 200 mark it. Then the rest leaves: those that leave 199 to 51 behind are
+// marked.
 TEST(PacketSwitch, MayMarkPacketsAsTheyLeave) {
   Star star(2);
   PacketSwitchSettings settings = lossless_settings();
@@ -457,8 +476,9 @@ TEST(PacketSwitch, MayMarkPacketsAsTheyLeave) {
   EXPECT_EQ(switch_at(engine, star.hub).counters(2, Time::max()).ecn_marks, 150U + 149U);
 }
 
-// Expectation: each priority is marked by a curve of its own. The one that is strictly lower waits; its curve marks above 20 packets, that of the other
-// above none, where it never waits for more than one packet.
+// Expectation: each priority is marked by a curve of its own. The one that is strictly lower waits;
+// its curve marks above 20 packets, that of the other above none, where it never waits for more
+// than one packet.
 TEST(PacketSwitch, PrioritiesHaveCurvesOfTheirOwn) {
   for (const bool is_swapped : {false, true}) {
     Fabric fabric(3);
@@ -482,7 +502,8 @@ TEST(PacketSwitch, PrioritiesHaveCurvesOfTheirOwn) {
   }
 }
 
-// The same with a lossy priority that drops where others mark: a packet that finds more than 50 others is dropped, so that no more than 51 ever wait.
+// The same with a lossy priority that drops where others mark: a packet that finds more than 50
+// others is dropped, so that no more than 51 ever wait.
 TEST(PacketSwitch, ALossyPriorityMayDropEarly) {
   Star star(2);
   PacketSwitchSettings settings = lossless_settings();
@@ -510,8 +531,10 @@ TEST(PacketSwitch, ALossyPriorityMayDropEarly) {
   EXPECT_EQ(endpoint_at(engine, 2).marked(), 0U);
 }
 
-// Expectation: of a lossy priority, what does not fit is dropped and the rest arrives; sent = arrived + dropped. The one queue that is in use, of x bytes,
-// takes packets up to reserved + alpha (pool - (x - reserved)) = reserved + alpha pool / (1 + alpha), here 4,000 + 200,000 / 9 = 26,222: 26 packets.
+// Expectation: of a lossy priority, what does not fit is dropped and the rest arrives; sent =
+// arrived + dropped. The one queue that is in use, of x bytes, takes packets up to reserved + alpha
+// (pool - (x - reserved)) = reserved + alpha pool / (1 + alpha), here 4,000 + 200,000 / 9 = 26,222:
+// 26 packets.
 TEST(PacketSwitch, ALossyPriorityDropsWhatDoesNotFit) {
   Star star(4);
   PacketSwitchSettings settings = lossless_settings();
@@ -527,9 +550,11 @@ TEST(PacketSwitch, ALossyPriorityDropsWhatDoesNotFit) {
   EXPECT_EQ(endpoint_at(engine, 4).data_received() + counters.queue_drops, 4000U);
 }
 
-// Once all that a switch held was charged to the ports that it came in by: a sender whose packets for a full queue had used up its account lost those for
-// an idle port as well. Expectation: two senders fill the queue of endpoint 2, and one of them sends every other packet to endpoint 3, whose port has
-// half of its rate to carry: all of these arrive. The memory is the same whether two or three priorities share it: each has thresholds of its own.
+// Once all that a switch held was charged to the ports that it came in by: a sender whose packets
+// for a full queue had used up its account lost those for an idle port as well. Expectation: two
+// senders fill the queue of endpoint 2, and one of them sends every other packet to endpoint 3,
+// whose port has half of its rate to carry: all of these arrive. The memory is the same whether two
+// or three priorities share it: each has thresholds of its own.
 TEST(PacketSwitch, AFullLossyQueueTakesNothingFromItsNeighbour) {
   Fabric fabric(4);
   const std::uint32_t hub = fabric.add_switch();
@@ -555,8 +580,8 @@ TEST(PacketSwitch, AFullLossyQueueTakesNothingFromItsNeighbour) {
   EXPECT_EQ(endpoint_at(engine, 3).data_received(), 1000U);
 }
 
-// Expectation: with alpha 1 for one priority and 1/4 for another and nothing reserved, queues that alone use the pool of 400 KB grow to alpha pool / (1 + alpha):
-// 200 packets and 80.
+// Expectation: with alpha 1 for one priority and 1/4 for another and nothing reserved, queues that
+// alone use the pool of 400 KB grow to alpha pool / (1 + alpha): 200 packets and 80.
 TEST(PacketSwitch, PrioritiesHaveThresholdsOfTheirOwn) {
   for (const std::uint8_t priority : {std::uint8_t{0}, std::uint8_t{1}}) {
     Star star(4);
@@ -573,9 +598,11 @@ TEST(PacketSwitch, PrioritiesHaveThresholdsOfTheirOwn) {
   }
 }
 
-// Expectation: over a cable without headroom the same packets of a lossless priority are charged to the queue that they join: nobody is asked to pause,
-// though all that waits came by that cable, and the queue of a slower cable behind the switch takes reserved + alpha pool / (1 + alpha) at most, as that
-// of a lossy priority; here 4,096 + 288,000 / 9 = 36,096: 36 packets. What comes by a cable with headroom pauses its sender and loses nothing.
+// Expectation: over a cable without headroom the same packets of a lossless priority are charged to
+// the queue that they join: nobody is asked to pause, though all that waits came by that cable, and
+// the queue of a slower cable behind the switch takes reserved + alpha pool / (1 + alpha) at most,
+// as that of a lossy priority; here 4,096 + 288,000 / 9 = 36,096: 36 packets. What comes by a cable
+// with headroom pauses its sender and loses nothing.
 TEST(PacketSwitch, WhatComesByACableWithoutHeadroomIsLossy) {
   for (const bool is_long : {false, true}) {
     Fabric fabric(2);
@@ -601,8 +628,9 @@ TEST(PacketSwitch, WhatComesByACableWithoutHeadroomIsLossy) {
   }
 }
 
-// Expectation: a headroom of 3 packets holds less than what comes after a pause was asked for, some 2 x (500 + 400) ns at 100 Gb/s and three packets: what
-// finds none is dropped, and counted; nothing else is lost.
+// Expectation: a headroom of 3 packets holds less than what comes after a pause was asked for, some
+// 2 x (500 + 400) ns at 100 Gb/s and three packets: what finds none is dropped, and counted;
+// nothing else is lost.
 TEST(PacketSwitch, TooLittleHeadroomDropsWhatIsCounted) {
   Star star(8);
   star.fabric.headroom = 3'000;
@@ -622,8 +650,9 @@ TEST(PacketSwitch, TooLittleHeadroomDropsWhatIsCounted) {
   EXPECT_EQ(endpoint_at(engine, 8).data_received() + drops, 4000U);
 }
 
-// Expectation: three senders of 40,000 packets of 64,000 B each, 2.56 GB, while the receiver takes a third of that: 5.12 GB wait in the end, within the 8/9
-// of 8 GB that alpha 8 lets one queue take. Accounts and counters are wider than 32 bits.
+// Expectation: three senders of 40,000 packets of 64,000 B each, 2.56 GB, while the receiver takes
+// a third of that: 5.12 GB wait in the end, within the 8/9 of 8 GB that alpha 8 lets one queue
+// take. Accounts and counters are wider than 32 bits.
 TEST(PacketSwitch, HoldsMoreThanFourGigabytes) {
   Star star(3);
   PacketSwitchSettings settings = lossless_settings();
@@ -696,14 +725,17 @@ struct PausedSettings {
   PfcWatchdogSettings watchdog = {};
   Bandwidth out_rate = kRate;
   std::uint32_t priorities = 1;  ///< a stream of each; only the lowest is paused
-  std::uint32_t pausers = 1;     ///< of which the first asks; the switch chooses the one with the least waiting for each packet
+  /// of which the first asks; the switch chooses the one with the least waiting for each packet
+  std::uint32_t pausers = 1;
   bool keeps_pauses = false;
   std::optional<Time> later = {};  ///< as many packets again from then on
   Duration adaptive_band = {};
-  std::vector<std::int64_t> weights = {};  ///< of the ports to pausers: the switch chooses by them instead
+  /// of the ports to pausers: the switch chooses by them instead
+  std::vector<std::int64_t> weights = {};
 };
 
-/// A sender of packets of 1,000 bytes, a switch, and Pausers at its ports 1 and up. Entities 0, 1, 2 and up.
+/// A sender of packets of 1,000 bytes, a switch, and Pausers at its ports 1 and up. Entities 0, 1,
+/// 2 and up.
 Engine paused(QueuePairs& routes, std::uint32_t packets, Time start, const PausedSettings& paused) {
   QueuePairs::Route route{};
   route.there[1] = 1;
@@ -752,8 +784,8 @@ Engine paused(QueuePairs& routes, std::uint32_t packets, Time start, const Pause
 /// When a pause that is asked for takes effect.
 Time in_effect(Time asked) { return asked + serialization(pfc_frame_wire_bytes) + kDelay + kPipeline; }
 
-// Expectation: packets every s from a sender; a pause that takes effect at t holds back those whose turn comes in (t, t + pause time], and ends
-// by itself; what has waited follows back to back.
+// Expectation: packets every s from a sender; a pause that takes effect at t holds back those whose
+// turn comes in (t, t + pause time], and ends by itself; what has waited follows back to back.
 TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
   const Duration pause_time = Duration::us(5);
   const Time asked = Time::zero() + Duration::us(4);
@@ -763,7 +795,8 @@ TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
   ASSERT_EQ(arrivals.size(), 200U);
   const Time begin = in_effect(asked);
   const Time first = Time::zero() + 2 * serialization(1000) + 2 * kDelay + kPipeline;
-  // The k-th packet (from 0) leaves the switch k s after the first, as long as that is not after the pause came.
+  // The k-th packet (from 0) leaves the switch k s after the first, as long as that is not after
+  // the pause came.
   const Time first_leaves = first - kDelay - serialization(1000);
   const std::int64_t before = (begin - first_leaves).in_ticks() / serialization(1000).in_ticks() + 1;
   for (std::int64_t k = 0; k < 200; ++k) {
@@ -774,7 +807,8 @@ TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
   EXPECT_EQ(switch_at(engine, 1).counters(1, Time::max()).paused, pause_time);
 }
 
-// Expectation: a pause that ran out while nothing waited holds back nothing later, and counts for its own time only. Packets come at 40 us.
+// Expectation: a pause that ran out while nothing waited holds back nothing later, and counts for
+// its own time only. Packets come at 40 us.
 TEST(PacketSwitch, APauseThatRanOutUnnoticedIsOver) {
   const Duration pause_time = Duration::us(5);
   const Time start = Time::zero() + Duration::us(40);
@@ -787,8 +821,9 @@ TEST(PacketSwitch, APauseThatRanOutUnnoticedIsOver) {
   EXPECT_EQ(switch_at(engine, 1).counters(1, Time::max()).paused, pause_time);
 }
 
-// Expectation: packets come every s, and the first after the pause took effect at p waits from its arrival a on. At a + detection all that wait are
-// dropped, and so is what comes until the pause has been over for `restoration`; the rest goes on at once. That the pause is sent again meanwhile
+// Expectation: packets come every s, and the first after the pause took effect at p waits from its
+// arrival a on. At a + detection all that wait are dropped, and so is what comes until the pause
+// has been over for `restoration`; the rest goes on at once. That the pause is sent again meanwhile
 // makes no difference.
 TEST(PacketSwitch, TheWatchdogDropsWhatAPauseHoldsForTooLong) {
   const Time asked = Time::zero() + Duration::us(4);
@@ -820,8 +855,9 @@ TEST(PacketSwitch, TheWatchdogDropsWhatAPauseHoldsForTooLong) {
   }
 }
 
-// Expectation: packets come twice as fast as they leave, so that some wait when the pause takes effect at p. It ends at p + pause time; where that is
-// the instant at which the watchdog would find the queue stuck, or before it, nothing is dropped, and one tick later all that waits is.
+// Expectation: packets come twice as fast as they leave, so that some wait when the pause takes
+// effect at p. It ends at p + pause time; where that is the instant at which the watchdog would
+// find the queue stuck, or before it, nothing is dropped, and one tick later all that waits is.
 TEST(PacketSwitch, TheWatchdogLetsPausesPassThatEndInTime) {
   const Duration pause_time = Duration::us(5);
   const Time asked = Time::zero() + Duration::us(4);
@@ -838,8 +874,9 @@ TEST(PacketSwitch, TheWatchdogLetsPausesPassThatEndInTime) {
   }
 }
 
-// Expectation: of two priorities the lower is paused, the higher goes on. Wherever in a packet of the higher the watchdog looks at the lower, packets
-// leave one after the other; the lower loses what waited if and only if the pause was too long.
+// Expectation: of two priorities the lower is paused, the higher goes on. Wherever in a packet of
+// the higher the watchdog looks at the lower, packets leave one after the other; the lower loses
+// what waited if and only if the pause was too long.
 TEST(PacketSwitch, TheWatchdogOfOnePriorityLeavesTheOtherAlone) {
   const Bandwidth out_rate = Bandwidth::gbps(50);
   const Duration pause_time = Duration::us(5);
@@ -868,7 +905,8 @@ TEST(PacketSwitch, TheWatchdogOfOnePriorityLeavesTheOtherAlone) {
   }
 }
 
-// Expectation: a switch that chooses the port with the least waiting sends nothing into a storm, though nothing waits there any more.
+// Expectation: a switch that chooses the port with the least waiting sends nothing into a storm,
+// though nothing waits there any more.
 TEST(PacketSwitch, AdaptiveChoiceAvoidsAStorm) {
   QueuePairs routes(2);
   const Engine engine =
@@ -884,10 +922,12 @@ TEST(PacketSwitch, AdaptiveChoiceAvoidsAStorm) {
             1000U - storms[0].packets);
 }
 
-// Once every packet took the port with the least waiting. Packets that come in turn then find the same queues in turn, and flows settled on ports: on a fat
-// tree flows that met further on did so until they ended. Expectation: packets come every 80 ns, and each of two ports takes one every 160 ns. With no band
-// they alternate, and nobody waits. In a band of 1 us chance decides, so that some wait, but no longer than the band and the packet that made it so long:
-// 6,250 + 1,000 B at 50 Gb/s. Nothing is lost, and neither port gets more than the other by more than that.
+// Once every packet took the port with the least waiting. Packets that come in turn then find the
+// same queues in turn, and flows settled on ports: on a fat tree flows that met further on did so
+// until they ended. Expectation: packets come every 80 ns, and each of two ports takes one every
+// 160 ns. With no band they alternate, and nobody waits. In a band of 1 us chance decides, so that
+// some wait, but no longer than the band and the packet that made it so long: 6,250 + 1,000 B at 50
+// Gb/s. Nothing is lost, and neither port gets more than the other by more than that.
 TEST(PacketSwitch, AdaptiveChoiceIsAtRandomInABand) {
   for (const Duration band : {Duration::zero(), Duration::us(1)}) {
     QueuePairs routes(2);
@@ -912,8 +952,8 @@ TEST(PacketSwitch, AdaptiveChoiceIsAtRandomInABand) {
   }
 }
 
-// Expectation: of 1,000 packets over ports of weights 3 and 1, 750 over the first, binomial with a standard deviation of sqrt(1000
-// x 3/4 x 1/4) = 14.
+// Expectation: of 1,000 packets over ports of weights 3 and 1, 750 over the first, binomial with a
+// standard deviation of sqrt(1000 x 3/4 x 1/4) = 14.
 TEST(PacketSwitch, SprayedPacketsTakePortsByTheirWeights) {
   QueuePairs routes(2);
   PausedSettings settings;
@@ -925,8 +965,8 @@ TEST(PacketSwitch, SprayedPacketsTakePortsByTheirWeights) {
   EXPECT_NEAR(static_cast<double>(first), 750, 5 * 14);
 }
 
-// Expectation: pauses of 5 us that take effect at p, p + 3 us and p + 20 us are two spans, of 8 and of 5 us; one that still holds ends now, and one that
-// has not begun is none.
+// Expectation: pauses of 5 us that take effect at p, p + 3 us and p + 20 us are two spans, of 8 and
+// of 5 us; one that still holds ends now, and one that has not begun is none.
 TEST(PacketSwitch, KeepsTheTimesOfPauses) {
   const Time asked = Time::zero() + Duration::us(4);
   PausedSettings settings{{asked, asked + Duration::us(3), asked + Duration::us(20)}, Duration::us(5)};
@@ -949,11 +989,12 @@ TEST(PacketSwitch, KeepsTheTimesOfPauses) {
   expect(second, {first});
 }
 
-// Expectation: a storm is over when its priority has not been paused for `restoration`, though nothing came to notice: a later pause finds the queue as
-// any other, and what it holds for less than `detection` goes on.
+// Expectation: a storm is over when its priority has not been paused for `restoration`, though
+// nothing came to notice: a later pause finds the queue as any other, and what it holds for less
+// than `detection` goes on.
 TEST(PacketSwitch, AStormThatNobodyNoticedIsOver) {
-  // Ten packets wait from 0.98 us on, and are dropped 4 us later; the first pause is over at 6.9 us. The next ten wait from 64.5 us until 66.9 us, when the
-  // second is over.
+  // Ten packets wait from 0.98 us on, and are dropped 4 us later; the first pause is over at 6.9
+  // us. The next ten wait from 64.5 us until 66.9 us, when the second is over.
   PausedSettings settings{{Time::zero(), Time::zero() + Duration::us(60)}, Duration::us(6), {Duration::us(4), Duration::us(3)}};
   settings.later = Time::zero() + Duration::ns(63'500);
   QueuePairs routes(1);
@@ -963,8 +1004,8 @@ TEST(PacketSwitch, AStormThatNobodyNoticedIsOver) {
   EXPECT_EQ(engine.entity_as<Pauser>(EntityId(2)).arrivals().size(), 10U) << "those that came later";
 }
 
-// Expectation: pauses that run out after 5 us but are sent again as long as they are needed stop the upstream switch just as long as pauses that
-// hold until the resume.
+// Expectation: pauses that run out after 5 us but are sent again as long as they are needed stop
+// the upstream switch just as long as pauses that hold until the resume.
 TEST(PacketSwitch, PausesAreRefreshedAsLongAsTheyAreNeeded) {
   std::vector<Time> ends;
   std::vector<Duration> paused;
@@ -979,7 +1020,8 @@ TEST(PacketSwitch, PausesAreRefreshedAsLongAsTheyAreNeeded) {
     QueuePairs::Route route{};
     route.there = {0, 1, 1};
     PacketSwitchSettings settings = lossless_settings();
-    settings.buffer = {4'000'000, 4096, 60'000, 0.02};  // a long way from asking to letting go: 60 kB at 5 Gb/s are 96 us
+    // a long way from asking to letting go: 60 kB at 5 Gb/s are 96 us
+    settings.buffer = {4'000'000, 4096, 60'000, 0.02};
     settings.pause_time = pause_time;
     std::vector<std::vector<Endpoint::Stream>> streams(2);
     streams[0].push_back({fabric.routes.open(0, 0, route), 1000, 1000, 0, Time::zero()});
@@ -994,7 +1036,8 @@ TEST(PacketSwitch, PausesAreRefreshedAsLongAsTheyAreNeeded) {
   EXPECT_EQ(paused[0], paused[1]);
 }
 
-/// Random streams over a fat tree with small buffers: pauses, marks, answers, three priorities. Nothing is lost but to the watchdog.
+/// Random streams over a fat tree with small buffers: pauses, marks, answers, three priorities.
+/// Nothing is lost but to the watchdog.
 RunReport random_traffic(std::uint64_t seed, const EngineOptions& options, std::vector<std::uint64_t>* counters = nullptr,
                          const PfcWatchdogSettings& watchdog = {}) {
   FatTree tree(4, kRate, Duration::ns(300));
@@ -1069,7 +1112,8 @@ TEST(PacketSwitch, GivesOneFingerprintForThreadsPartitionsAndRedealing) {
                          [](const EngineOptions& options) { return random_traffic(6, options); });
 }
 
-/// What random_traffic() counts in one process; the same, and the fingerprint, with a process for every node.
+/// What random_traffic() counts in one process; the same, and the fingerprint, with a process for
+/// every node.
 std::vector<std::uint64_t> counts_however_cut(std::uint64_t seed, const PfcWatchdogSettings& watchdog = {}) {
   PartitionExplicit each;
   for (std::uint32_t i = 0; i < 36; ++i) each.lp_of_entity.push_back(LpId(i));
@@ -1098,7 +1142,8 @@ TEST(PacketSwitch, WatchdogsDropAlikeHoweverCut) {
   for (std::uint64_t seed = 0; seed < (WEFT_SANITIZED ? 4 : 12); ++seed) {
     const std::vector<std::uint64_t> counts =
         counts_however_cut(seed, {Duration::us(2), Duration::us(static_cast<std::int64_t>(seed % 4))});
-    // 21 numbers for each of 20 switches, the first of them pauses; of the five of each port the fourth is drops. Storms come after that.
+    // 21 numbers for each of 20 switches, the first of them pauses; of the five of each port the
+    // fourth is drops. Storms come after that.
     ASSERT_GT(counts.size(), 20U * 21U);
     for (std::size_t i = 0; i < 20 * 21; i += 21) {
       for (std::size_t port = 0; port < 4; ++port) drops += counts[i + 4 + 5 * port];

@@ -52,7 +52,8 @@ TEST(PacketTopology, CablesJoinPorts) {
   }
 }
 
-// A way followed port by port ends at the destination's host, over the links that ECMP chooses; what it leaves out of them lies inside hosts.
+// A way followed port by port ends at the destination's host, over the links that ECMP chooses;
+// what it leaves out of them lies inside hosts.
 TEST(PacketTopology, AWayIsThePathOfEcmpFromPortToPort) {
   for (const char* builder : {"fat_tree", "rail_optimized", "dragonfly", "dual_plane_rail"}) {
     const auto topology = built(builder, {});
@@ -99,8 +100,9 @@ TEST(PacketTopology, HostsDoNotRelay) {
   EXPECT_EQ(codes, (std::set<std::string>{"nothing", "relaying-host"}));
 }
 
-// Without one of its cables a host of a cube is reached through others only, which flows do and packets do not; a switch that sprays goes on as if nothing
-// was out. Once it did not, as it took the ports that it knew for other destinations for ports to this one.
+// Without one of its cables a host of a cube is reached through others only, which flows do and
+// packets do not; a switch that sprays goes on as if nothing was out. Once it did not, as it took
+// the ports that it knew for other destinations for ports to this one.
 TEST(PacketTopology, NoWayAroundLeadsThroughHosts) {
   const auto cubes = built("bcube", {{"n", "4"}, {"k", "1"}});
   const PacketTopology nodes(*cubes, {.seed = 1});
@@ -126,7 +128,8 @@ TEST(PacketTopology, NoWayAroundLeadsThroughHosts) {
   EXPECT_EQ(ports, (std::vector<std::uint16_t>{77, own.ports[1]}));
 }
 
-// Leafs 2 and 3 over spines 4 and 5, whose cables have 400 and 100 Gb/s; after the first has gone down to 50, and after it is out.
+// Leafs 2 and 3 over spines 4 and 5, whose cables have 400 and 100 Gb/s; after the first has gone
+// down to 50, and after it is out.
 TEST(PacketTopology, PortsHaveTheWeightsOfTheWaysOn) {
   TopologyBuilder builder("unequal");
   std::vector<NodeId> nodes;
@@ -161,7 +164,8 @@ TEST(PacketTopology, PortsHaveTheWeightsOfTheWaysOn) {
   EXPECT_EQ(weights_gbps().size(), 1U);
 }
 
-// Two hosts at neighbours of a ring of 16 switches, whose cable goes out: 17 hops the other way round.
+// Two hosts at neighbours of a ring of 16 switches, whose cable goes out: 17 hops the other way
+// round.
 TEST(PacketTopology, NoWayAroundIsLongerThanRoutesHold) {
   TopologyBuilder ring("ring");
   std::vector<NodeId> switches;

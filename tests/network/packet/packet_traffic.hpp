@@ -1,4 +1,5 @@
-// Packet traffic for tests and benchmarks of switches: endpoints that send at line rate, and fabrics to send over, without hosts or transport.
+// Packet traffic for tests and benchmarks of switches: endpoints that send at line rate, and
+// fabrics to send over, without hosts or transport.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace weft::traffic {
 
-/// Sends the packets of its streams in turn, as fast as its cable takes them and pauses allow; counts what it gets, and may answer it.
+/// Sends the packets of its streams in turn, as fast as its cable takes them and pauses allow;
+/// counts what it gets, and may answer it.
 class Endpoint final : public BatchNode {
  public:
   struct Stream {
@@ -137,7 +139,8 @@ class Endpoint final : public BatchNode {
   std::vector<Arrival> kept_;
 };
 
-/// Nodes and cables of a fabric, from which an engine is built. Endpoints are entities 0 .. n-1, switches follow.
+/// Nodes and cables of a fabric, from which an engine is built. Endpoints are entities 0 .. n-1,
+/// switches follow.
 class Fabric {
  public:
   explicit Fabric(std::uint32_t endpoints) : routes(endpoints), endpoint_count_(endpoints), cables_(endpoints) {}
@@ -155,7 +158,8 @@ class Fabric {
     return {port_a, port_b};
   }
 
-  /// Adds all nodes, every switch with these settings, and connects them. `make_endpoint(node, port)`.
+  /// Adds all nodes, every switch with these settings, and connects them. `make_endpoint(node,
+  /// port)`.
   template <class MakeEndpoint>
   void add_to(EngineBuilder& builder, const PacketSwitchSettings& settings, MakeEndpoint make_endpoint) {
     for (std::uint32_t node = 0; node < cables_.size(); ++node) {
@@ -225,7 +229,8 @@ class Fabric {
   std::vector<std::vector<Cable>> cables_;
 };
 
-/// A k-ary fat tree: k^3/4 endpoints, then k^2/2 edge, k^2/2 aggregation and k^2/4 core switches. Ports go down first, then up.
+/// A k-ary fat tree: k^3/4 endpoints, then k^2/2 edge, k^2/2 aggregation and k^2/4 core switches.
+/// Ports go down first, then up.
 class FatTree : public Fabric {
  public:
   FatTree(std::uint32_t k, Bandwidth rate, Duration delay) : Fabric(k * k * k / 4), k_(k), half_(k / 2) {
@@ -246,7 +251,8 @@ class FatTree : public Fabric {
   }
   std::uint32_t hosts() const { return k_ * half_ * half_; }
 
-  /// Opens queue pair `number` of `source`, by the aggregation switch and the core that `choice` names.
+  /// Opens queue pair `number` of `source`, by the aggregation switch and the core that `choice`
+  /// names.
   std::uint32_t open(std::uint32_t source, std::uint32_t number, std::uint32_t destination, std::uint64_t choice) {
     return routes.open(source, number, route(source, destination, choice));
   }

@@ -48,8 +48,8 @@ struct TwoTiers {
   NodeId first_spine;
 };
 
-// Eight hosts of a leaf send to eight of another over eight spines: whatever the hashes say, each gets a spine of its own. Hashes alone
-// give every flow its own in one case of 8^8 / 8! = 416.
+// Eight hosts of a leaf send to eight of another over eight spines: whatever the hashes say, each
+// gets a spine of its own. Hashes alone give every flow its own in one case of 8^8 / 8! = 416.
 TEST(AdaptivePaths, FlowsOfALeafTakeDifferentSpines) {
   const TwoTiers tiers(2, 8, std::vector<Bandwidth>(8, Bandwidth::gbps(100)));
   FlowLinkGraph flows(link_capacities_bps(*tiers.topology));
@@ -83,9 +83,9 @@ TEST(AdaptivePaths, TiesGoByTheHashOfEcmp) {
   }
 }
 
-// Of three leafs, two send to the third: the spine that the first flow takes has a loaded way down, which the second leaf does not see from
-// where it is. With its own links in view it goes by its hash and meets the first flow for some connections, with whole paths in view it
-// never does.
+// Of three leafs, two send to the third: the spine that the first flow takes has a loaded way down,
+// which the second leaf does not see from where it is. With its own links in view it goes by its
+// hash and meets the first flow for some connections, with whole paths in view it never does.
 TEST(AdaptivePaths, OnlyWholePathsShowWhatIsBehindASpine) {
   const TwoTiers tiers(3, 1, std::vector<Bandwidth>(2, Bandwidth::gbps(100)));
   for (const AdaptiveView view : {AdaptiveView::own_links, AdaptiveView::whole_paths}) {
@@ -105,7 +105,8 @@ TEST(AdaptivePaths, OnlyWholePathsShowWhatIsBehindASpine) {
   }
 }
 
-// Two leafs below one aggregation switch, which has two ways to the other side: the second flow, of the other leaf, takes the other way.
+// Two leafs below one aggregation switch, which has two ways to the other side: the second flow, of
+// the other leaf, takes the other way.
 TEST(AdaptivePaths, AFlowAvoidsALinkThatAnotherLeafLoads) {
   TopologyBuilder builder("one aggregation switch");
   std::vector<NodeId> host, leaf;
@@ -136,9 +137,10 @@ TEST(AdaptivePaths, AFlowAvoidsALinkThatAnotherLeafLoads) {
   }
 }
 
-// One spine of 400 Gb/s and a degraded one of 100: a flow finds 1/100 there as long as it is empty and n/400 on the good one, if it is the
-// n-th. So the first three take the good one, the fourth finds them alike, the fifth takes the one that the fourth did not. After that the
-// degraded one is at 2/100, as much as the good one with eight.
+// One spine of 400 Gb/s and a degraded one of 100: a flow finds 1/100 there as long as it is empty
+// and n/400 on the good one, if it is the n-th. So the first three take the good one, the fourth
+// finds them alike, the fifth takes the one that the fourth did not. After that the degraded one is
+// at 2/100, as much as the good one with eight.
 TEST(AdaptivePaths, ADegradedLinkGetsFewerFlows) {
   const TwoTiers tiers(2, 8, {Bandwidth::gbps(400), Bandwidth::gbps(100)});
   for (std::uint32_t connection = 0; connection < 20; ++connection) {

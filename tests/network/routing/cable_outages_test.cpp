@@ -68,7 +68,8 @@ TEST(CableOutages, SharesAreFollowedWhereTheyAreAskedFor) {
   EXPECT_EQ(outages.shares()[cable.index()], 0.5);
   EXPECT_EQ(outages.shares()[reverse.index()], 0.5);
   EXPECT_FALSE(outages.avoided()[cable.index()]);
-  // It goes out, and comes back at another rate before anyone has noticed: one change, at 20 + 10 ms.
+  // It goes out, and comes back at another rate before anyone has noticed: one change, at 20 + 10
+  // ms.
   outages.change({cable, 0}, at_ms(15));
   outages.change({cable, 0.25}, at_ms(20));
   EXPECT_FALSE(outages.take(at_ms(25)));

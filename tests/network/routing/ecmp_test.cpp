@@ -55,8 +55,9 @@ TEST(EcmpPaths, DoNotDependOnTheCache) {
   }
 }
 
-// From one corner of a k = 8 fat tree to another there are 16 paths. 16,000 connections over them: binomial with mean 1,000 and standard
-// deviation 31, so that every path is within 5 deviations; aggregation and core choices are independent, or some paths would stay empty.
+// From one corner of a k = 8 fat tree to another there are 16 paths. 16,000 connections over them:
+// binomial with mean 1,000 and standard deviation 31, so that every path is within 5 deviations;
+// aggregation and core choices are independent, or some paths would stay empty.
 TEST(EcmpPaths, SpreadEvenlyOverAllShortestPaths) {
   const auto topology = built("fat_tree", {{"k", "8"}});
   EcmpPaths paths(*topology, {.seed = 5}, kCache);
@@ -84,8 +85,9 @@ TEST(EcmpPaths, QueuePairsAndSeedsHashDifferently) {
   EXPECT_GE(by_seed.size(), 13U);
 }
 
-// A fat tree of 128 hosts has as many ways up from a pod as hosts in it. Routes by destination give each to one destination of another pod, so that
-// under any shift by whole pods, where no two send to one destination, no link is used twice - nor on the way down, where a destination has one way.
+// A fat tree of 128 hosts has as many ways up from a pod as hosts in it. Routes by destination give
+// each to one destination of another pod, so that under any shift by whole pods, where no two send
+// to one destination, no link is used twice - nor on the way down, where a destination has one way.
 TEST(EcmpPaths, ByDestinationShiftPermutationsNeverMeet) {
   const auto topology = built("fat_tree", {{"k", "8"}});
   const auto endpoints = topology->endpoints();
@@ -100,8 +102,8 @@ TEST(EcmpPaths, ByDestinationShiftPermutationsNeverMeet) {
   }
 }
 
-// Neither do they where servers have several GPUs: 16 servers of 4 GPUs, two on each leaf, whose eight cables meet eight aggregation switches; and
-// rails of 16 on 16 spines.
+// Neither do they where servers have several GPUs: 16 servers of 4 GPUs, two on each leaf, whose
+// eight cables meet eight aggregation switches; and rails of 16 on 16 spines.
 TEST(EcmpPaths, ByDestinationAlsoWhereHostsHaveSeveralGpus) {
   for (const char* builder : {"clos", "rail_optimized"}) {
     const auto topology =
@@ -121,7 +123,8 @@ TEST(EcmpPaths, ByDestinationAlsoWhereHostsHaveSeveralGpus) {
   }
 }
 
-// With two source ports the queue pairs of a pair of hosts take at most two ways, in turn; connections share them.
+// With two source ports the queue pairs of a pair of hosts take at most two ways, in turn;
+// connections share them.
 TEST(EcmpPaths, QueuePairsOfOneSourcePortTakeOneWay) {
   const auto topology = built("fat_tree", {{"k", "8"}});
   const auto endpoints = topology->endpoints();
@@ -135,7 +138,8 @@ TEST(EcmpPaths, QueuePairsOfOneSourcePortTakeOneWay) {
     }
     ways.insert({even, odd});
   }
-  // 16 draws from 16 paths: fewer than 6 different ones come up less than once in ten thousand times.
+  // 16 draws from 16 paths: fewer than 6 different ones come up less than once in ten thousand
+  // times.
   EXPECT_GE(ways.size(), 6U);
 }
 

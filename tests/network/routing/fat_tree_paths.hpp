@@ -1,7 +1,9 @@
-// Flow paths on a k-ary fat tree as plain link numbers, for solver tests and benchmarks that need no topology.
+// Flow paths on a k-ary fat tree as plain link numbers, for solver tests and benchmarks that need
+// no topology.
 //
-// k^3/4 hosts; every link has the same rate. A path goes up to the lowest common level and down again, over switches chosen at random as by a
-// hash of the flow, or by the destination alone (D-mod-k, as InfiniBand subnet managers and SimGrid's fat trees do).
+// k^3/4 hosts; every link has the same rate. A path goes up to the lowest common level and down
+// again, over switches chosen at random as by a hash of the flow, or by the destination alone
+// (D-mod-k, as InfiniBand subnet managers and SimGrid's fat trees do).
 #pragma once
 
 #include <cstdint>
@@ -18,14 +20,16 @@ class FatTreePaths {
   explicit FatTreePaths(std::uint32_t k) : k_(k), half_(k / 2) {}
 
   std::uint32_t hosts() const { return k_ * half_ * half_; }
-  /// Three layers of cables (host-edge, edge-aggregation, aggregation-core) of hosts() cables each, in two directions.
+  /// Three layers of cables (host-edge, edge-aggregation, aggregation-core) of hosts() cables each,
+  /// in two directions.
   std::uint32_t links() const { return 6 * hosts(); }
 
   std::vector<LinkId> path(std::uint32_t source, std::uint32_t destination, RandomStream& random) const {
     return route(source, destination, [&] { return static_cast<std::uint32_t>(random.below(half_)); });
   }
 
-  /// All flows to a host go down the same tree: over the aggregation switch and the core that its number names.
+  /// All flows to a host go down the same tree: over the aggregation switch and the core that its
+  /// number names.
   std::vector<LinkId> d_mod_k_path(std::uint32_t source, std::uint32_t destination) const {
     std::uint32_t rest = destination;
     return route(source, destination, [&] { return std::exchange(rest, rest / half_) % half_; });
@@ -48,7 +52,8 @@ class FatTreePaths {
   }
 
  private:
-  /// `choose` is asked for an aggregation switch, then for a core, by the number of the port that goes up.
+  /// `choose` is asked for an aggregation switch, then for a core, by the number of the port that
+  /// goes up.
   template <class Choose>
   std::vector<LinkId> route(std::uint32_t source, std::uint32_t destination, Choose choose) const {
     const std::uint32_t edge_of_source = source / half_;

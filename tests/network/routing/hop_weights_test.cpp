@@ -56,7 +56,8 @@ std::vector<std::int64_t> weights_at(const Topology& topology, NodeId at, NodeId
   return found;
 }
 
-/// Two leafs, 2 and 3, with hosts of 400 Gb/s, and two spines, 4 and 5: every leaf has 400 Gb/s to the one and 100 to the other.
+/// Two leafs, 2 and 3, with hosts of 400 Gb/s, and two spines, 4 and 5: every leaf has 400 Gb/s to
+/// the one and 100 to the other.
 std::shared_ptr<const Topology> unequal_spines() {
   return network(2, 4, {{0, 2, 400}, {1, 3, 400}, {2, 4, 400}, {2, 5, 100}, {3, 4, 400}, {3, 5, 100}});
 }
@@ -72,7 +73,8 @@ TEST(HopWeights, SprayDividesByTheRatesOfUplinks) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_DOUBLE_EQ(path.loads[i], expected[i]) << topology->link_name(path.links[i]);
 }
 
-// Parallel cables: 2 x 400 to one spine, 400 to the other, 1/3 each; where only 400 lead on from the first, its cables share those.
+// Parallel cables: 2 x 400 to one spine, 400 to the other, 1/3 each; where only 400 lead on from
+// the first, its cables share those.
 TEST(HopWeights, ParallelCablesAreNextHopsOfTheirOwn) {
   const auto topology =
       network(2, 4, {{0, 2, 400}, {1, 3, 400}, {2, 4, 400}, {2, 4, 400}, {2, 5, 400}, {3, 4, 400}, {3, 4, 400}, {3, 5, 400}});
@@ -81,8 +83,8 @@ TEST(HopWeights, ParallelCablesAreNextHopsOfTheirOwn) {
   EXPECT_EQ(weights_at(*narrow, NodeId(2), NodeId(1)), (std::vector<std::int64_t>{200, 200, 400}));
 }
 
-// One hop further: both uplinks have 400 Gb/s, and 100 lead on from the second spine. Three stages further: 2 x 30 + 20 from the
-// second leaf.
+// One hop further: both uplinks have 400 Gb/s, and 100 lead on from the second spine. Three stages
+// further: 2 x 30 + 20 from the second leaf.
 TEST(HopWeights, ABottleneckFurtherOnCounts) {
   const auto topology = network(2, 4, {{0, 2, 400}, {1, 3, 400}, {2, 4, 400}, {2, 5, 400}, {3, 4, 400}, {3, 5, 100}});
   EXPECT_EQ(weights_at(*topology, NodeId(2), NodeId(1)), (std::vector<std::int64_t>{400, 100}));
@@ -109,12 +111,13 @@ TEST(HopWeights, ABottleneckFurtherOnCounts) {
   EXPECT_EQ(weights_at(*deep, NodeId(4), NodeId(1)), (std::vector<std::int64_t>{30, 30, 20}));
 }
 
-// The destination's own cable of 10 Gb/s is behind all ways, and others share it: weights are those of the ways between the leafs.
+// The destination's own cable of 10 Gb/s is behind all ways, and others share it: weights are those
+// of the ways between the leafs.
 TEST(HopWeights, WhatAllWaysHaveInCommonCountsForNone) {
   const auto topology = network(2, 4, {{0, 2, 10}, {1, 3, 10}, {2, 4, 400}, {2, 5, 100}, {3, 4, 400}, {3, 5, 100}});
   EXPECT_EQ(weights_at(*topology, NodeId(2), NodeId(1)), (std::vector<std::int64_t>{400, 100}));
-  // But for a host of two planes, each with two spines between its leafs, its cables are different ways: 25 and 100 Gb/s. Hosts 0,
-  // 1; planes {2, 3 | 4, 5} and {6, 7 | 8, 9}.
+  // But for a host of two planes, each with two spines between its leafs, its cables are different
+  // ways: 25 and 100 Gb/s. Hosts 0, 1; planes {2, 3 | 4, 5} and {6, 7 | 8, 9}.
   const auto planes = network(2, 8,
                               {{0, 2, 100},
                                {0, 6, 100},
@@ -143,7 +146,8 @@ TEST(HopWeights, AreOfWhatCablesCarryNow) {
   EXPECT_EQ(weights_at(*topology, NodeId(2), NodeId(1), shares), (std::vector<std::int64_t>{50, 100}));
 }
 
-// Expectation: of 10,000 tuples, 8,000 over the uplink of 400 Gb/s; binomial with standard deviation sqrt(10,000 x 0.8 x 0.2) = 40.
+// Expectation: of 10,000 tuples, 8,000 over the uplink of 400 Gb/s; binomial with standard
+// deviation sqrt(10,000 x 0.8 x 0.2) = 40.
 TEST(HopWeights, EcmpHashesByTheRatesOfUplinks) {
   const auto topology = unequal_spines();
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
@@ -182,7 +186,7 @@ TEST(HopWeights, ThatAreEqualChangeNothing) {
   }
 }
 
-// --- Against other ways to find the same ----------------------------------------------------------------------------------------------
+// --- Against other ways to find the same ---------------------------------------------------------
 
 /// The model's words, taken literally: all ways, one by one, and what they have in common.
 class Literal {
@@ -265,7 +269,8 @@ std::int64_t largest_flow(const Topology& topology, NodeId source, NodeId destin
   return boost::edmonds_karp_max_flow(graph, source.index(), destination.index());
 }
 
-/// Leafs, spines and perhaps cores at random, joined in full but for some cables, hosts with one port or several.
+/// Leafs, spines and perhaps cores at random, joined in full but for some cables, hosts with one
+/// port or several.
 std::shared_ptr<const Topology> random_network(RandomStream& random) {
   const int hosts = 2 + static_cast<int>(random.below(4));
   const int leafs = 2 + static_cast<int>(random.below(2));
@@ -330,7 +335,8 @@ TEST(HopWeights, AreThoseOfTheModelOnRandomNetworks) {
   EXPECT_GT(equal_to_largest_flow, compared / 2);
 }
 
-// In a fat tree ways divide and meet again, so that what they carry together is the largest flow, whatever each cable does.
+// In a fat tree ways divide and meet again, so that what they carry together is the largest flow,
+// whatever each cable does.
 TEST(HopWeights, CapacityIsTheLargestFlowOfAFatTree) {
   const auto regular = built("fat_tree", {{"k", "4"}});
   RandomStream random(5, 0, 0);

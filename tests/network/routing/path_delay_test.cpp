@@ -52,8 +52,8 @@ TEST(PathDelay, CutThroughTakesWhatIsFixed) {
   EXPECT_EQ(delay.of_empty(train(1, 4150, 82)), Duration::us(7));
 }
 
-// Ten packets of 4,000 B leave by the 100G cable in 10 x 320 ns. A pipeline of 400G (80 ns a packet), 100G (320 ns) and 200G (160 ns) takes 80 + 10 x 320 + 160 ns:
-// 240 ns more.
+// Ten packets of 4,000 B leave by the 100G cable in 10 x 320 ns. A pipeline of 400G (80 ns a
+// packet), 100G (320 ns) and 200G (160 ns) takes 80 + 10 x 320 + 160 ns: 240 ns more.
 TEST(PathDelay, PacketsCrossEveryCableButTheSlowestOnceMore) {
   const PathDelay delay = Line().delay(Forwarding::store_and_forward);
   EXPECT_EQ(delay.of(train(10, 4000, 4000)), Duration::us(7) + Duration::ns(240));
@@ -61,7 +61,8 @@ TEST(PathDelay, PacketsCrossEveryCableButTheSlowestOnceMore) {
   EXPECT_EQ(delay.of(train(10, 4000, 100)), Duration::us(7) + Duration::ns(240));
 }
 
-// 1,000 B: 20 + 80 + 40 ns over the three cables, of which the message's own time to leave, at the slowest, is 80.
+// 1,000 B: 20 + 80 + 40 ns over the three cables, of which the message's own time to leave, at the
+// slowest, is 80.
 TEST(PathDelay, ASinglePacketIsNoFullOne) {
   EXPECT_EQ(Line().delay(Forwarding::store_and_forward).of(train(1, 4000, 1000)), Duration::us(7) + Duration::ns(60));
 }
@@ -71,7 +72,8 @@ TEST(PathDelay, AMessageWithoutBytesIsOnePacket) {
   EXPECT_EQ(Line().delay(Forwarding::store_and_forward).of_empty(train(1, 4000, 100)), Duration::us(7) + Duration::ns(14));
 }
 
-// Held to 50 Gb/s, a message of one packet of 1,000 B leaves in 160 ns by that account; on the cables it takes 20 + 80 + 40 ns, less than that.
+// Held to 50 Gb/s, a message of one packet of 1,000 B leaves in 160 ns by that account; on the
+// cables it takes 20 + 80 + 40 ns, less than that.
 TEST(PathDelay, ARateLimitBelowTheCablesIsTheSlowest) {
   PathDelay delay = Line().delay(Forwarding::store_and_forward);
   delay.limit_to(200e9);

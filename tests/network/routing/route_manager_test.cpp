@@ -70,7 +70,8 @@ TEST(RouteVersions, ForgetsThoseThatAllHaveLeft) {
   RouteVersions versions(*topology);
   const std::uint32_t first = versions.add({}, {}, at(10), at(0));
   const std::uint32_t second = versions.add({}, {}, at(20), at(5));
-  EXPECT_NE(versions.fetch(0), nullptr);  // some may go by it still, as none has fetched the first yet
+  // some may go by it still, as none has fetched the first yet
+  EXPECT_NE(versions.fetch(0), nullptr);
   versions.add({}, {}, at(30), at(12));
   EXPECT_THROW(versions.fetch(0), std::out_of_range);
   EXPECT_NE(versions.fetch(first), versions.fetch(second));

@@ -36,8 +36,8 @@ TEST(SprayPaths, DivideEvenlyAtEveryNodeAndLoseNothing) {
   }
 }
 
-// k = 4: between pods a leaf has 2 aggregation switches above it and each of those 2 spines, so 2 + 4 links up, as many down, and the two
-// cables of the hosts.
+// k = 4: between pods a leaf has 2 aggregation switches above it and each of those 2 spines, so 2 +
+// 4 links up, as many down, and the two cables of the hosts.
 TEST(SprayPaths, CrossAllShortestPaths) {
   const auto topology = built("fat_tree", {{"k", "4"}});
   const LinkDelays delays = propagation(*topology);
@@ -65,8 +65,8 @@ TEST(SprayPaths, TakeAsLongAsTheSlowestPath) {
   EXPECT_EQ(paths.path(a, b).loads, (std::vector<double>{0.5, 0.5, 0.5, 0.5}));
 }
 
-// A cable that carries a share of a message is as much faster: over two ways of 100 Gb/s the 100 Gb/s behind the source are the slowest, 8 ticks a byte,
-// and what two cables in a row take is 16.
+// A cable that carries a share of a message is as much faster: over two ways of 100 Gb/s the 100
+// Gb/s behind the source are the slowest, 8 ticks a byte, and what two cables in a row take is 16.
 TEST(SprayPaths, OverSeveralWaysTheFirstCableIsTheSlowest) {
   const auto topology = built("fat_tree", {{"k", "4"}});
   const LinkDelays delays(*topology, Duration::zero(), Forwarding::store_and_forward);

@@ -75,9 +75,11 @@ TEST(StaticRoutes, NameOneOfParallelCables) {
   EXPECT_EQ(taken.size(), 3U);
 }
 
-// Routes at random switches to random neighbours: they are refused if the graph of all hops that may be taken from them has a circle in it (found
-// by taking away, again and again, nodes from which no hop leads to another that is left), an endpoint, or a way out of the destination's host;
-// and else every path ends. NICs that relay, NICs with a way to two leafs, endpoints that are ports themselves.
+// Routes at random switches to random neighbours: they are refused if the graph of all hops that
+// may be taken from them has a circle in it (found by taking away, again and again, nodes from
+// which no hop leads to another that is left), an endpoint, or a way out of the destination's host;
+// and else every path ends. NICs that relay, NICs with a way to two leafs, endpoints that are ports
+// themselves.
 TEST(StaticRoutes, RandomTablesAreTakenIfAndOnlyIfTheyLeadThere) {
   const std::shared_ptr<const Topology> topologies[] = {
       built("fat_tree", {{"k", "4"}}), built("bcube", {{"n", "3"}, {"k", "1"}}),

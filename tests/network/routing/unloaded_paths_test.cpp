@@ -36,9 +36,9 @@ FlowSettings settings(const std::vector<std::pair<std::string, std::string>>& va
   return FlowSettings(params);
 }
 
-// 1,000,016 B in 245 packets with 82 B each around them: 1,020,106 B, 81.60848 us at 100 Gb/s. Besides 1 us of the work queue
-// entry, 6 us of fibre, two switches of 0.5 us, a packet of 4,178 B once more at 400 and 200 Gb/s, 250.68 ns, and 0.5 us at the
-// receiver.
+// 1,000,016 B in 245 packets with 82 B each around them: 1,020,106 B, 81.60848 us at 100 Gb/s.
+// Besides 1 us of the work queue entry, 6 us of fibre, two switches of 0.5 us, a packet of 4,178 B
+// once more at 400 and 200 Gb/s, 250.68 ns, and 0.5 us at the receiver.
 TEST(UnloadedPaths, AMessageTakesWhatFollowsFromItsLinks) {
   const Line line;
   for (const char* routing : {"ecmp", "spray", "adaptive"}) {

@@ -1,4 +1,5 @@
-// Says what a topology and a workload hold and which scheduling policies there are, as the libraries of an installed Weft tell.
+// Says what a topology and a workload hold and which scheduling policies there are, as the
+// libraries of an installed Weft tell.
 #include <iostream>
 
 #include "scheduler/policies/policy.hpp"

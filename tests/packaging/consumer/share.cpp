@@ -1,4 +1,5 @@
-// Rates of two flows that share a link of 100, one of which may take 30 at most, with the installed solver: 30 and 70.
+// Rates of two flows that share a link of 100, one of which may take 30 at most, with the installed
+// solver: 30 and 70.
 #include <iostream>
 
 #include "network/max_min/max_min_solver.hpp"

@@ -64,7 +64,8 @@ TEST(Parts, HaveNames) {
             (std::vector<GpuSlot>{GpuSlot(2), GpuSlot(3), GpuSlot(4)}));
 }
 
-// Each of the two ways in which links do less than they should is a process of its own, beside that in which they break.
+// Each of the two ways in which links do less than they should is a process of its own, beside that
+// in which they break.
 TEST(FailurePlan, LinksDegradeAndFlap) {
   const auto network = std::make_shared<const NetworkParts>(build_named("single_switch", {{"hosts", "4"}}));
   FailureSettings settings;
@@ -90,7 +91,8 @@ TEST(FailurePlan, LinksDegradeAndFlap) {
     EXPECT_NEAR(count[fault], expected, 5 * std::sqrt(expected));
 }
 
-/// Failures of 100 parts, repaired at once, up to `until`: the times between those of each part, hours.
+/// Failures of 100 parts, repaired at once, up to `until`: the times between those of each part,
+/// hours.
 std::vector<double> gaps_h(double shape, double mtbf_h, Time until) {
   FailureSettings settings;
   settings.mtbf_h[static_cast<std::size_t>(PartKind::host)] = mtbf_h;
@@ -112,8 +114,9 @@ std::vector<double> gaps_h(double shape, double mtbf_h, Time until) {
   return gaps;
 }
 
-// 100 parts for 20,000 h with one failure in 10 h each: about 200,000 gaps. Mean m; of a Weibull distribution of shape k
-// 1 - exp(-Gamma(1 + 1/k)^k) are below m. Tolerance: five standard errors, the spread of a gap being sqrt(Gamma(1 + 2/k) / Gamma(1 + 1/k)^2 - 1) m.
+// 100 parts for 20,000 h with one failure in 10 h each: about 200,000 gaps. Mean m; of a Weibull
+// distribution of shape k 1 - exp(-Gamma(1 + 1/k)^k) are below m. Tolerance: five standard errors,
+// the spread of a gap being sqrt(Gamma(1 + 2/k) / Gamma(1 + 1/k)^2 - 1) m.
 TEST(FailurePlan, PartsFailAtTheirRate) {
   for (const double shape : {0.7, 1.0, 2.5}) {
     const std::vector<double> gaps = gaps_h(shape, 10, Time::zero() + Duration::s(20'000 * 3600LL));

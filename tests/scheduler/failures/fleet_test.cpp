@@ -59,7 +59,8 @@ TEST(Fleet, SparesStandInHotOnesFirst) {
   ASSERT_TRUE(second.has_value());
   EXPECT_EQ(second->host, HostId(2));
   EXPECT_EQ(second->kind, Fleet::Spare::cold);
-  // The cold spare fails while it comes up, and joins all the same. No spare is left until host 0, which is one now, works again: a hot one.
+  // The cold spare fails while it comes up, and joins all the same. No spare is left until host 0,
+  // which is one now, works again: a hot one.
   fleet.take_out(gpus(cluster, 2));
   fleet.report(HostId(2));
   fleet.join(HostId(2));

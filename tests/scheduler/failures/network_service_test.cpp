@@ -23,7 +23,8 @@ using testing_scheduler::FinishedRun;
 using testing_scheduler::job;
 using testing_scheduler::run_jobs;
 
-/// Four pods of two leafs with two hosts of a GPU each, two aggregation switches a pod, four spines.
+/// Four pods of two leafs with two hosts of a GPU each, two aggregation switches a pod, four
+/// spines.
 std::shared_ptr<const NetworkParts> parts_of_tree() {
   return std::make_shared<const NetworkParts>(build_named("fat_tree", {{"k", "4"}}));
 }
@@ -67,7 +68,8 @@ TEST(NetworkService, TellsWhatLasts) {
   EXPECT_EQ(service.lasting(), std::vector({CableShare{cable(slow), 0.5}}));
 }
 
-// leaf0 breaks, and its cable to host 0 breaks while it is away: host 0 is connected when both work again, host 1 before.
+// leaf0 breaks, and its cable to host 0 breaks while it is away: host 0 is connected when both work
+// again, host 1 before.
 TEST(NetworkService, WhatIsBrokenTwiceIsRepairedTwice) {
   const auto parts = parts_of_tree();
   NetworkService service(parts, FailureScope::gpu);
@@ -96,8 +98,8 @@ TEST(NetworkService, SeveralTogetherCutOff) {
   EXPECT_EQ(service.repair(breaks(named(*parts, "agg0"))).connected, slots({0, 1, 2, 3}));
 }
 
-// Without spines the four pods are alone, and the first is the network. As it loses a leaf, the second is; and stays so when the leaf works again, as jobs
-// may run there by then.
+// Without spines the four pods are alone, and the first is the network. As it loses a leaf, the
+// second is; and stays so when the leaf works again, as jobs may run there by then.
 TEST(NetworkService, ARepairCutsOffNobody) {
   const auto parts = parts_of_tree();
   NetworkService service(parts, FailureScope::gpu);
@@ -111,7 +113,8 @@ TEST(NetworkService, ARepairCutsOffNobody) {
   EXPECT_EQ(service.repair(breaks(named(*parts, "spine0"))).connected, slots({0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15}));
 }
 
-// The second pod is the network, as the first was a leaf short when the spines went out. What fails in the last pod concerns nobody.
+// The second pod is the network, as the first was a leaf short when the spines went out. What fails
+// in the last pod concerns nobody.
 TEST(NetworkService, StaysWhereNothingFails) {
   const auto parts = parts_of_tree();
   NetworkService service(parts, FailureScope::gpu);
@@ -124,8 +127,9 @@ TEST(NetworkService, StaysWhereNothingFails) {
   EXPECT_EQ(here.connected, slots({0, 1, 2, 3}));
 }
 
-// The first pod is the network while there are no spines, and loses its cables to them. Spines that work again join the other pods, which are
-// most of all then, and no part of the network that jobs run on until the first pod is.
+// The first pod is the network while there are no spines, and loses its cables to them. Spines that
+// work again join the other pods, which are most of all then, and no part of the network that jobs
+// run on until the first pod is.
 TEST(NetworkService, RepairsMakeNoSecondNetwork) {
   const auto parts = parts_of_tree();
   NetworkService service(parts, FailureScope::gpu);
@@ -140,7 +144,8 @@ TEST(NetworkService, RepairsMakeNoSecondNetwork) {
   EXPECT_EQ(service.repair(breaks(named(*parts, cables[2]))).connected, slots({4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
 }
 
-// Whatever fails and is repaired in whatever order: a repair cuts nobody off, all in service reach each other, and when everything works everybody is.
+// Whatever fails and is repaired in whatever order: a repair cuts nobody off, all in service reach
+// each other, and when everything works everybody is.
 TEST(NetworkService, OneNetworkServesAtATime) {
   const auto parts = parts_of_tree();
   const Topology& topology = parts->topology();
@@ -198,7 +203,8 @@ TEST(NetworkService, OneNetworkServesAtATime) {
   EXPECT_GT(kept_small, 2U * runs);
 }
 
-// A waits for a pod's four GPUs at 2 s, where the network is the second pod; B for all, which are back at 71 s.
+// A waits for a pod's four GPUs at 2 s, where the network is the second pod; B for all, which are
+// back at 71 s.
 TEST(NetworkService, TheLargerPartServes) {
   const auto parts = parts_of_tree();
   JobLifecycleSettings settings = fcfs_first_fit();
@@ -227,7 +233,8 @@ TEST(NetworkService, TheLeastShareCounts) {
   };
   EXPECT_EQ(share(service.fail(of_link(cable, Fault::degrades, 0.5))), 0.5);
   EXPECT_EQ(share(service.fail(of_link(cable, Fault::degrades, 0.75))), -1);  // no change
-  EXPECT_EQ(share(service.fail(of_link(cable, Fault::flaps, 0))), 0);         // nobody is given up for a flap
+  // nobody is given up for a flap
+  EXPECT_EQ(share(service.fail(of_link(cable, Fault::flaps, 0))), 0);
   EXPECT_EQ(share(service.repair(of_link(cable, Fault::degrades, 0.5))), -1);
   EXPECT_EQ(share(service.repair(of_link(cable, Fault::flaps, 0))), 0.75);
   EXPECT_EQ(share(service.repair(of_link(cable, Fault::degrades, 0.75))), 1);
@@ -247,8 +254,8 @@ TEST(NetworkService, AHostMayGoAsAWhole) {
   EXPECT_EQ(by_host.fail(breaks(named(*parts, cable))).cut_off, slots({2, 3}));
 }
 
-// The job on hosts 0 and 1 stops when leaf0 breaks at 40 s, which is known at 45; it works again at 105, and the job does its last 6 parts of 10 s.
-// The spines matter to nobody.
+// The job on hosts 0 and 1 stops when leaf0 breaks at 40 s, which is known at 45; it works again at
+// 105, and the job does its last 6 parts of 10 s. The spines matter to nobody.
 TEST(NetworkService, JobsStopWithoutTheirLeaf) {
   const auto parts = parts_of_tree();
   JobLifecycleSettings settings = fcfs_first_fit();

@@ -134,7 +134,7 @@ TEST_F(FastForwardControlTest, ClosesWhatIsForwardedWhenTheRunIsCutOff) {
   EXPECT_EQ(parts.accounts.record(b).iterations, 4U);
 }
 
-// --- Folding ----------------------------------------------------------------------------------------------------------
+// --- Folding -------------------------------------------------------------------------------------
 
 /// Two leafs of two hosts with one GPU each, and a spine. A runs on hosts 0 and 2, B on hosts 1 and
 /// 3: each of them alone can fill the links of the spine, so that they are coupled. All ranks of a

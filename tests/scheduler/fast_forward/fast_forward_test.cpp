@@ -24,7 +24,8 @@ TEST(FastForward, KnowsAJobByTheIterationsOfAnEpoch) {
   EXPECT_EQ(forward.report().simulated, 4U);
 }
 
-// Iterations of 20 and 24 us stand for 10 others: 4 us each. Then the period changes to 30 us: 8 us for the iteration around the change.
+// Iterations of 20 and 24 us stand for 10 others: 4 us each. Then the period changes to 30 us: 8 us
+// for the iteration around the change.
 TEST(FastForward, RisksTheSpreadOfWhatItLeavesOut) {
   FastForward forward(2, 1);
   forward.start(a, false);

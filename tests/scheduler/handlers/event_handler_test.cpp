@@ -59,8 +59,9 @@ class Told final : public EventHandler {
   Act act_;
 };
 
-// Host 0 fails at 10 and host 1, a hot spare, stands in; B comes at 12 and takes it from A, as it has a higher priority, until 17. At 20 host 1 is drained, as
-// was announced at 15. A moves to host 0, which is repaired at 25, and ends at 25 + 100 - 12 - 3. B is of 5 s.
+// Host 0 fails at 10 and host 1, a hot spare, stands in; B comes at 12 and takes it from A, as it
+// has a higher priority, until 17. At 20 host 1 is drained, as was announced at 15. A moves to host
+// 0, which is repaired at 25, and ends at 25 + 100 - 12 - 3. B is of 5 s.
 TEST(EventHandlers, AreToldWhatHappens) {
   std::string text;
   JobLifecycleSettings settings = settings_with(policy_called("priority"));
@@ -114,7 +115,8 @@ TEST(EventHandlers, Act) {
   EXPECT_EQ(run.records[1].start, at_s(15));
 }
 
-// Host 0 fails at 10 and at 40, which makes two within 100 s: it is drained from 40 to 90. At 200 it fails again, and host 1 has failed but once, at 20.
+// Host 0 fails at 10 and at 40, which makes two within 100 s: it is drained from 40 to 90. At 200
+// it fails again, and host 1 has failed but once, at 20.
 TEST(DrainRepeatOffenders, DrainsThem) {
   for (const std::string window : {"100s", "20s"}) {
     EventLog log;
@@ -132,7 +134,8 @@ TEST(DrainRepeatOffenders, DrainsThem) {
   }
 }
 
-// X leaves host 0 at 15. B was on host 1 when that failed at 10, and A, which came before B, wants both hosts. At 15 host 1 works again.
+// X leaves host 0 at 15. B was on host 1 when that failed at 10, and A, which came before B, wants
+// both hosts. At 15 host 1 works again.
 TEST(PriorityBoost, LetsThoseWhoFailedGoFirst) {
   for (const bool boosts : {true, false}) {
     EventLog log;
@@ -149,7 +152,8 @@ TEST(PriorityBoost, LetsThoseWhoFailedGoFirst) {
   }
 }
 
-// B waits for all GPUs from 10 on while A holds half of them until 100; the alarm says so once. From 101 to 120 C and D do the same, but not for long enough.
+// B waits for all GPUs from 10 on while A holds half of them until 100; the alarm says so once.
+// From 101 to 120 C and D do the same, but not for long enough.
 TEST(StrandingAlarm, SaysItOnce) {
   EventLog log;
   JobLifecycleSettings settings = fcfs_first_fit(&log);

@@ -1,5 +1,6 @@
-// What a scenario has happen by hand: cancellations of jobs in every state, drains with a notice of their own, and the record of events; and whole runs
-// of random traces with random events, in which no work may get lost or counted twice.
+// What a scenario has happen by hand: cancellations of jobs in every state, drains with a notice of
+// their own, and the record of events; and whole runs of random traces with random events, in which
+// no work may get lost or counted twice.
 #include "scheduler/handlers/scripted_events.hpp"
 
 #include <gtest/gtest.h>
@@ -36,8 +37,8 @@ class EventLog final : public JobObserver {
   std::string rows;
 };
 
-// One host. A runs from 0 and is cancelled at 30, so that B runs from 30 to 80. C waits from 20 to 40. D never arrives, and neither does what happens to B
-// when it has ended. E runs from 80 to 90.
+// One host. A runs from 0 and is cancelled at 30, so that B runs from 30 to 80. C waits from 20 to
+// 40. D never arrives, and neither does what happens to B when it has ended. E runs from 80 to 90.
 TEST(ScriptedEvents, CancelJobsInEveryState) {
   EventLog log;
   JobLifecycleSettings settings = fcfs_first_fit(&log);
@@ -66,7 +67,8 @@ TEST(ScriptedEvents, CancelJobsInEveryState) {
   EXPECT_DOUBLE_EQ(run.counters.busy_gpu_s, 4 * (30 + 50 + 10.0));
 }
 
-// A event comes before all else of its instant: A, which has done all of its work at 50, has ended by then, and C, which arrives at 50, never does.
+// A event comes before all else of its instant: A, which has done all of its work at 50, has ended
+// by then, and C, which arrives at 50, never does.
 TEST(ScriptedEvents, ComeFirstOfTheirInstant) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.events = {cancel(50, "A"), cancel(50, "C")};
@@ -93,7 +95,8 @@ TEST(ScriptedEvents, CancelEverything) {
   EXPECT_EQ(run.counters.makespan(), Duration::s(5));
 }
 
-// A job that moves, one that has failed without anybody knowing, and one that was sent back and waits.
+// A job that moves, one that has failed without anybody knowing, and one that was sent back and
+// waits.
 TEST(ScriptedEvents, CancelJobsThatAreInTrouble) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.checkpoints.write = Duration::s(10);
@@ -112,7 +115,8 @@ TEST(ScriptedEvents, CancelJobsThatAreInTrouble) {
   EXPECT_EQ(run.counters.moved, 0U);
 }
 
-// Without the failure at 50 s, of which nobody knows before 650 s, it would have ended before it is cancelled.
+// Without the failure at 50 s, of which nobody knows before 650 s, it would have ended before it is
+// cancelled.
 TEST(ScriptedEvents, CancelJobsThatWouldHaveEnded) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.failures.detection = Duration::s(600);
@@ -123,7 +127,8 @@ TEST(ScriptedEvents, CancelJobsThatWouldHaveEnded) {
   EXPECT_EQ(run.records[0].end, std::nullopt);
 }
 
-// The drain says 40 s, the plan's parameter nothing: at 10 host 0 is given to nobody any more, so that B waits for A on host 1.
+// The drain says 40 s, the plan's parameter nothing: at 10 host 0 is given to nobody any more, so
+// that B waits for A on host 1.
 TEST(ScriptedEvents, DrainsHaveNoticesOfTheirOwn) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.maintenance.drains = {{at_s(50), HostId(0), Duration::s(10), Duration::s(40)}};
@@ -174,8 +179,9 @@ TEST(ScriptedEvents, RoundsChange) {
   EXPECT_EQ(run.records[0].start, at_s(30));
 }
 
-// The host fails at 25, which is known at 32, and works again at 35. All that A had done counts; it starts with the new overhead and writes a checkpoint of
-// 3 s after 10 s of its work, which it does not before.
+// The host fails at 25, which is known at 32, and works again at 35. All that A had done counts; it
+// starts with the new overhead and writes a checkpoint of 3 s after 10 s of its work, which it does
+// not before.
 TEST(ScriptedEvents, StartsAndCheckpointsChangeWithTheNextStart) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.failures.log = {{at_s(25), {PartKind::host, 0}, Duration::s(3)}};

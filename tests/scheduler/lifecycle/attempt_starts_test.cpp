@@ -108,7 +108,7 @@ TEST(AttemptStarts, ARunOfNoUseIsNotGoneOnWith) {
   EXPECT_EQ(text_of(parts.context.take()), "");
 }
 
-// --- Going on from a snapshot at 40 s ---------------------------------------------------------------------------------
+// --- Going on from a snapshot at 40 s ------------------------------------------------------------
 
 /// Job A, which has run since 10 s.
 ClusterSnapshot::Job running_since_ten(std::uint32_t gpus) {

@@ -122,8 +122,9 @@ TEST(ClusterSnapshots, AreNotTakenOfWhatIsOver) {
   EXPECT_EQ(snapshot, nullptr);
 }
 
-// The host fails at 5 s, which is known at 15, and stays out: of the 5 s, 4 count. In the other run the job waits for the second host's two GPUs, which
-// another job has until 20, and takes 16 s from there on.
+// The host fails at 5 s, which is known at 15, and stays out: of the 5 s, 4 count. In the other run
+// the job waits for the second host's two GPUs, which another job has until 20, and takes 16 s from
+// there on.
 TEST(ClusterSnapshots, LeaveOutWhatHasFailed) {
   std::vector<JobSpec> jobs = {job("a", 0, 2, Duration::s(20)), job("b", 0, 2, Duration::s(20))};
   jobs[0].iterations = 10;
@@ -180,8 +181,9 @@ TEST(ClusterSnapshots, OfFastForwardedJobsGoOnAtTheirPace) {
   EXPECT_EQ(continued.fast_forward.simulated, 2U);  // of b
 }
 
-// Told that its pace is old, the job goes on from the end of the iteration that it is in: at 60 s and 10 us. Iterations take 20 s from there on: the
-// other four end at 140 s, and control messages take 10 us each.
+// Told that its pace is old, the job goes on from the end of the iteration that it is in: at 60 s
+// and 10 us. Iterations take 20 s from there on: the other four end at 140 s, and control messages
+// take 10 us each.
 TEST(ClusterSnapshots, OfFastForwardedJobsResumeWhereTheirPaceIsOld) {
   const std::vector<JobSpec> jobs = {workload_job("a", at_s(0), 2, 10)};
   JobLifecycleSettings settings = fcfs_first_fit();

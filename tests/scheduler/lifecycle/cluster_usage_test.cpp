@@ -28,8 +28,10 @@ class Watcher final : public JobObserver {
   std::vector<Time> since;
 };
 
-// Expectation, of 10 GPUs: 2 s with 6 busy, 3 free, none waiting; 4 s with 8 busy, 1 free, 3 waiting.
-//   busy 2 x 6 + 4 x 8 = 44 GPU-s, stranded 4 x 1 = 4, out 2 x 1 + 4 x 1 = 6, draining 4 x 1 = 4; over 6 s 44/6 busy and 4 x 3 / 6 = 2 waiting.
+// Expectation, of 10 GPUs: 2 s with 6 busy, 3 free, none waiting; 4 s with 8 busy, 1 free, 3
+// waiting.
+//   busy 2 x 6 + 4 x 8 = 44 GPU-s, stranded 4 x 1 = 4, out 2 x 1 + 4 x 1 = 6, draining 4 x 1 = 4;
+//   over 6 s 44/6 busy and 4 x 3 / 6 = 2 waiting.
 TEST(ClusterUsage, SumsGpuTimeByWhatTheClusterWasIn) {
   ClusterUsage usage(nullptr, Time::zero());
   EXPECT_EQ(usage.gpus_busy_mean(), 0);

@@ -53,7 +53,8 @@ Moments moments_of(const DurationModel& model) {
   return result;
 }
 
-/// The mean of n draws lies within 4 standard errors of the expectation (1 in 16,000 seeds would not; the seed is fixed).
+/// The mean of n draws lies within 4 standard errors of the expectation (1 in 16,000 seeds would
+/// not; the seed is fixed).
 double tolerance(double deviation_s) { return 4 * deviation_s / std::sqrt(draws); }
 
 TEST(DurationModel, FixedIsAlwaysTheSame) {
@@ -68,7 +69,8 @@ TEST(DurationModel, ExponentialHasItsMeanAsDeviation) {
   const DurationModel model = parse("exponential(2h)");
   const Moments moments = moments_of(model);
   EXPECT_NEAR(moments.mean_s, 7200, tolerance(7200));
-  // Kurtosis 9: the standard error of the variance is sigma^2 sqrt(8/n), of the deviation half of that relative to sigma.
+  // Kurtosis 9: the standard error of the variance is sigma^2 sqrt(8/n), of the deviation half of
+  // that relative to sigma.
   EXPECT_NEAR(moments.deviation_s, 7200, 4 * 7200 * std::sqrt(8.0 / draws) / 2);
   EXPECT_NEAR(moments.median_s, 7200 * std::log(2.0), tolerance(7200));
   EXPECT_EQ(model.mean(), Duration::s(7200));
@@ -81,7 +83,8 @@ TEST(DurationModel, LognormalHasItsMedianAndMean) {
   const double deviation_s = mean_s * std::sqrt(std::exp(0.25) - 1);
   const Moments moments = moments_of(model);
   EXPECT_NEAR(moments.mean_s, mean_s, tolerance(deviation_s));
-  // Standard error of a median: 1 / (2 f(m) sqrt(n)) with the density f(m) = 1 / (m s sqrt(2 pi)), here 1.25 * 1800 s / sqrt(n).
+  // Standard error of a median: 1 / (2 f(m) sqrt(n)) with the density f(m) = 1 / (m s sqrt(2 pi)),
+  // here 1.25 * 1800 s / sqrt(n).
   EXPECT_NEAR(moments.median_s, 3600, tolerance(1.2533 * 1800));
   EXPECT_NEAR(model.mean().in_s(), mean_s, 1e-9);
   EXPECT_EQ(parse("lognormal(1h,0)").sample(1, JobId(3)), Duration::s(3600));
@@ -90,7 +93,8 @@ TEST(DurationModel, LognormalHasItsMedianAndMean) {
 TEST(DurationModel, UniformStaysBetweenItsEnds) {
   const DurationModel model = parse("uniform(1h, 3h)");
   const Moments moments = moments_of(model);
-  EXPECT_NEAR(moments.mean_s, 7200, tolerance(7200 / std::sqrt(12.0)));  // deviation (b - a) / sqrt(12)
+  // deviation (b - a) / sqrt(12)
+  EXPECT_NEAR(moments.mean_s, 7200, tolerance(7200 / std::sqrt(12.0)));
   EXPECT_GE(moments.least_s, 3600);
   EXPECT_LE(moments.most_s, 10800);
   EXPECT_LT(moments.least_s, 3610);
@@ -104,7 +108,8 @@ TEST(DurationModel, NormalFarFromZeroIsJustThat) {
   const Moments moments = moments_of(model);
   EXPECT_NEAR(moments.mean_s, 3600, tolerance(600));
   EXPECT_NEAR(moments.deviation_s, 600, 4 * 600 / std::sqrt(2.0 * draws));
-  EXPECT_NEAR(model.mean().in_s(), 3600, 1e-4);  // 6 deviations from zero: truncation adds 600 phi(6) = 4e-6 s
+  // 6 deviations from zero: truncation adds 600 phi(6) = 4e-6 s
+  EXPECT_NEAR(model.mean().in_s(), 3600, 1e-4);
 }
 
 TEST(DurationModel, NormalAtZeroIsTruncated) {

@@ -115,8 +115,9 @@ TEST(ElasticRestart, TheSameWorkTakesLonger) {
   EXPECT_DOUBLE_EQ(run.counters.busy_gpu_s, 8 * 100.0);
 }
 
-// Iterations of 10 s, a checkpoint after each second one. Host 1 fails at 45 s: 5 s are lost. On host 0 an iteration takes 20 s; it fails at 95, with two
-// more kept and 10 s on half of the GPUs lost. From 105 on host 1 works again, and does the other four by 185.
+// Iterations of 10 s, a checkpoint after each second one. Host 1 fails at 45 s: 5 s are lost. On
+// host 0 an iteration takes 20 s; it fails at 95, with two more kept and 10 s on half of the GPUs
+// lost. From 105 on host 1 works again, and does the other four by 185.
 TEST(ElasticRestart, CountsWhatIsLostByTheGpusHeld) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.checkpoints.every = 2;
@@ -144,7 +145,8 @@ TEST(ElasticRestart, StartsWhole) {
   EXPECT_EQ(run.records[1].elastic_restarts, 0U);
 }
 
-// A job grows again when it restarts and finds all of its GPUs: host 1 works again at 60 s, and at 70 host 0 is drained.
+// A job grows again when it restarts and finds all of its GPUs: host 1 works again at 60 s, and at
+// 70 host 0 is drained.
 TEST(ElasticRestart, GrowsAtItsNextRestart) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.failures.log = {host_fails(20, 1, 40)};
@@ -156,7 +158,8 @@ TEST(ElasticRestart, GrowsAtItsNextRestart) {
   EXPECT_EQ(run.records[0].end, at_s(100));
 }
 
-// After the failure A, of a higher priority, takes B's GPUs rather than fewer; without a priority it takes the four that are free.
+// After the failure A, of a higher priority, takes B's GPUs rather than fewer; without a priority
+// it takes the four that are free.
 TEST(ElasticRestart, TakesAllFromOthersRatherThanFewer) {
   for (const std::int32_t priority : {1, 0}) {
     JobLifecycleSettings settings = settings_with(policy_called("priority"));
@@ -182,13 +185,14 @@ TEST(ElasticRestart, EveryPolicyRestartsThem) {
   }
 }
 
-// Host 1 fails for good at 20 s, and A waits for six GPUs of host 0: B, which holds four, declares to end at 100. C would hold the others until 130 and
-// waits until A has ended; D ends in time.
+// Host 1 fails for good at 20 s, and A waits for six GPUs of host 0: B, which holds four, declares
+// to end at 100. C would hold the others until 130 and waits until A has ended; D ends in time.
 TEST(ElasticRestart, BackfillReservesTheFewest) {
   JobLifecycleSettings settings = settings_with(policy_called("backfill"));
   settings.failures.detection = Duration::s(2);
   settings.failures.log = {{at_s(20), {PartKind::host, 1}, Duration::max()}};
-  // B takes its GPUs when A has failed and nobody knows yet that A will need them: A asks for more than there are.
+  // B takes its GPUs when A has failed and nobody knows yet that A will need them: A asks for more
+  // than there are.
   const std::vector<JobSpec> jobs = {job("B", 0, 4, Duration::s(100)), elastic("A", 1, 12, 6, Duration::s(60)),
                                      job("C", 30, 4, Duration::s(100)), job("D", 40, 4, Duration::s(50))};
   const FinishedRun run = run_jobs(jobs, ClusterState(2, 8), std::move(settings));
@@ -202,7 +206,8 @@ TEST(ElasticRestart, BackfillReservesTheFewest) {
 
 const IterationTime ten_seconds = [](JobId, RankId, std::uint32_t) { return Duration::s(10); };
 
-// Iterations of 10 s, on two GPUs of 20 s. Host 1 fails at 35 s: three iterations are kept, and five more take 100 s.
+// Iterations of 10 s, on two GPUs of 20 s. Host 1 fails at 35 s: three iterations are kept, and
+// five more take 100 s.
 TEST(ElasticRestart, OfWorkloadsASmallerOne) {
   Iterations observer;
   JobLifecycleSettings settings = fcfs_first_fit(&observer);

@@ -58,7 +58,8 @@ TEST(IterationTally, ARankMayRunAhead) {
   EXPECT_TRUE(tally.done());
 }
 
-// Iterations 3 to 5 of a job are left, and after each even number of them a checkpoint of 5 us is written, but for the last.
+// Iterations 3 to 5 of a job are left, and after each even number of them a checkpoint of 5 us is
+// written, but for the last.
 TEST(IterationTally, ALaterStayGoesOnWhereTheJobWas) {
   RunningJob job = attempt(2, 6, 3);
   job.checkpoint_every = 2;
@@ -69,7 +70,8 @@ TEST(IterationTally, ALaterStayGoesOnWhereTheJobWas) {
   tally.add(report(0, 3, 30));
   EXPECT_EQ(tally.add(report(1, 3, 40))->iteration, 3U);
   tally.add(report(1, 4, 60));
-  EXPECT_EQ(tally.add(report(0, 4, 70))->start, at_us(35));  // rank 0 had its checkpoint written by then
+  // rank 0 had its checkpoint written by then
+  EXPECT_EQ(tally.add(report(0, 4, 70))->start, at_us(35));
   tally.add(report(1, 5, 80));
   EXPECT_EQ(tally.add(report(0, 5, 90))->start, at_us(60));
   EXPECT_TRUE(tally.done());

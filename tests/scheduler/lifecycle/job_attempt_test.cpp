@@ -171,7 +171,7 @@ TEST(JobAttempt, IsSimulatedAnew) {
   EXPECT_EQ(attempt.ranks()->last_period(), Duration::s(10));
 }
 
-// --- Every transition in every phase ---------------------------------------------------------------------------------
+// --- Every transition in every phase -------------------------------------------------------------
 
 struct Phase {
   std::string name;

@@ -31,7 +31,8 @@ class Log final : public JobObserver {
 //   t=0   A takes host 0.
 //   t=1   B wants six: host 1 is wholly free, but the other two do not fit beside A. B waits.
 //   t=2   C wants one, which is free, but B is ahead of it.
-//   t=10  A ends. B takes host 0 and two GPUs of host 1 (host 1 is larger than the two that are missing), C the next one there.
+//   t=10  A ends. B takes host 0 and two GPUs of host 1 (host 1 is larger than the two that are
+//         missing), C the next one there.
 //   t=11  C ends and D arrives: D takes the two that are left.
 //   t=14  D ends.   t=15  B ends.
 TEST(JobLifecycle, FollowsATimelineByHand) {
@@ -96,8 +97,9 @@ TEST(JobLifecycle, DeclaredIterationsGiveAMeanTime) {
   EXPECT_FALSE(run.records[1].mean_iteration);
 }
 
-// Host 0 works at half the speed, up to 60 s. The slowest host counts, and its speed at the start: A takes 200 s and C 20 s where B takes 10 s. D starts
-// after 60 s. Of E's 7 s, measured, hosts compute 4: 8 s at half the speed, and 3 s for the rest.
+// Host 0 works at half the speed, up to 60 s. The slowest host counts, and its speed at the start:
+// A takes 200 s and C 20 s where B takes 10 s. D starts after 60 s. Of E's 7 s, measured, hosts
+// compute 4: 8 s at half the speed, and 3 s for the rest.
 TEST(JobLifecycle, SlowHostsTakeLonger) {
   const HostSpeedEntry slow{{HostId(0)}, 0.5, at_s(0), at_s(60)};
   const HostSpeeds speeds(3, std::vector{slow}, {});
@@ -118,7 +120,8 @@ TEST(JobLifecycle, SlowHostsTakeLonger) {
   EXPECT_EQ(ends_of({e}), std::vector{at_s(11)});
 }
 
-// A did a quarter of its work when host 0, at half the speed, fails at 50 s; host 1 does the other 75 s.
+// A did a quarter of its work when host 0, at half the speed, fails at 50 s; host 1 does the other
+// 75 s.
 TEST(JobLifecycle, WorkOfASlowHostIsKeptAsWork) {
   const HostSpeedEntry slow{{HostId(0)}, 0.5, at_s(0), Time::max()};
   const HostSpeeds speeds(2, std::vector{slow}, {});

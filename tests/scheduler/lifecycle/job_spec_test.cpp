@@ -108,7 +108,8 @@ TEST(JobSpec, WorkloadsNeedOneGpuPerRankAndIterations) {
 }
 
 TEST(JobSpec, MoreWorkThanTheClockHolds) {
-  // The clock ends after 2^63 ticks of 10 ps = 1,067.5 days: 2 GPUs cannot do 4 x 600 GPU-days, 4 GPUs can.
+  // The clock ends after 2^63 ticks of 10 ps = 1,067.5 days: 2 GPUs cannot do 4 x 600 GPU-days, 4
+  // GPUs can.
   std::vector<JobSpec> jobs(4, job("long", 0, 1, Duration::s(600 * 86'400)));
   EXPECT_EQ(codes(jobs, ClusterState(2, 1), FirstFit()), std::vector<std::string>{"too-much-work"});
   EXPECT_TRUE(codes(jobs, ClusterState(4, 1), FirstFit()).empty());

@@ -94,7 +94,8 @@ TEST(ProgressModel, GetsOnTickByTick) {
       ASSERT_EQ(position.kept.iterations, iterations > 0 ? walked.kept_iterations : 0);
       ASSERT_EQ(position.kept.work.in_ticks(), iterations > 0 ? 0 : walked.counts);
       ASSERT_EQ(walked.ended, elapsed == held);
-      // Of a job that writes a checkpoint now: every iteration that has begun and ended, no less than what is kept anyway.
+      // Of a job that writes a checkpoint now: every iteration that has begun and ended, no less
+      // than what is kept anyway.
       std::uint64_t whole = walked.kept_iterations;
       const std::int64_t done = position.done.in_ticks();
       while (total > 0 && whole < iterations &&
@@ -108,14 +109,16 @@ TEST(ProgressModel, GetsOnTickByTick) {
   }
 }
 
-// 10 iterations of 6 s, a checkpoint of 2 s after every 3: 5 s to start, then 18 + 2 + 18 + 2 + 18 + 2 + 6.
+// 10 iterations of 6 s, a checkpoint of 2 s after every 3: 5 s to start, then 18 + 2 + 18 + 2 + 18
+// + 2 + 6.
 TEST(ProgressModel, ByHand) {
   CheckpointPlan plan;
   plan.every = 3;
   plan.write = Duration::s(2);
   const ProgressModel progress(Duration::s(60), 10, {}, Duration::s(5), plan);
   EXPECT_EQ(progress.held(), Duration::s(71));
-  const ProgressModel::Position writing = progress.at(Duration::s(44));  // 1 s into the second write
+  // 1 s into the second write
+  const ProgressModel::Position writing = progress.at(Duration::s(44));
   EXPECT_EQ(writing.work, Duration::s(36));
   EXPECT_EQ(writing.writing, Duration::s(3));
   EXPECT_EQ(writing.kept.iterations, 3U);

@@ -29,7 +29,8 @@ TEST(ProgressWatch, IsDueAfterSoManySetbacksWithoutAnythingKept) {
   EXPECT_EQ(watch.begin(), at(6));
 }
 
-// What is to come when there were enough setbacks may be what all wait for; not what is to come after them.
+// What is to come when there were enough setbacks may be what all wait for; not what is to come
+// after them.
 TEST(ProgressWatch, WaitsForWhatIsToCome) {
   ProgressWatch watch(3, 1, 1);
   watch.expects(at(100));

@@ -33,8 +33,10 @@ std::vector<std::uint32_t> numbers(const std::vector<IterationRecord>& iteration
   return result;
 }
 
-// Messages take 10 us. 5 s to start; iterations end at 15, 25, 36, 46 and 57 s, and checkpoints of 1 s at 26 and 47. The host fails at 60, which is
-// known at 70, and works again at 100. The 6 iterations from the fifth on take from 105 to 167, with checkpoints after the sixth and the eighth.
+// Messages take 10 us. 5 s to start; iterations end at 15, 25, 36, 46 and 57 s, and checkpoints of
+// 1 s at 26 and 47. The host fails at 60, which is known at 70, and works again at 100. The 6
+// iterations from the fifth on take from 105 to 167, with checkpoints after the sixth and the
+// eighth.
 TEST(StoppedWorkloads, FallBackToTheirLastCheckpoint) {
   Iterations observer;
   JobLifecycleSettings settings = fcfs_first_fit(&observer);
@@ -50,17 +52,20 @@ TEST(StoppedWorkloads, FallBackToTheirLastCheckpoint) {
   EXPECT_EQ(record.lost_to_failures, Duration::s(13 + 10));
   EXPECT_EQ(record.overhead, Duration::s(10));
   EXPECT_EQ(record.checkpointing, Duration::s(2 + 2));
-  EXPECT_EQ(record.useful(), Duration::s(100) + Duration::us(20));  // the messages of the last attempt
+  // the messages of the last attempt
+  EXPECT_EQ(record.useful(), Duration::s(100) + Duration::us(20));
   EXPECT_EQ(record.iterations, 10U);
   EXPECT_EQ(record.mean_iteration, Duration::s(10));
-  EXPECT_EQ(record.exposed_communication, Duration::s(11));  // eleven iterations were run, one of them twice
+  // eleven iterations were run, one of them twice
+  EXPECT_EQ(record.exposed_communication, Duration::s(11));
   EXPECT_EQ(record.failures, 1U);
   EXPECT_EQ(record.restarts, 1U);
   EXPECT_EQ(numbers(observer.records), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 9}));
   EXPECT_EQ(observer.records[5].start, at_s(105) + Duration::us(10));
 }
 
-// The host fails at 46.5, while the checkpoint after the fourth iteration, which ended at 46 s and 10 us, is written: the one after the second counts.
+// The host fails at 46.5, while the checkpoint after the fourth iteration, which ended at 46 s and
+// 10 us, is written: the one after the second counts.
 TEST(StoppedWorkloads, ACheckpointCountsOnceItIsComplete) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.start_overhead = Duration::s(5);
@@ -76,8 +81,9 @@ TEST(StoppedWorkloads, ACheckpointCountsOnceItIsComplete) {
   EXPECT_EQ(record.mean_iteration, Duration::s(10));
 }
 
-// Iterations end at 12, 22, 32 and 42 s; at 47 the host is drained, and the checkpoint of the four takes until 50. On the other host: 2 s to
-// start, 60 s, and 3 s for the checkpoint after five iterations.
+// Iterations end at 12, 22, 32 and 42 s; at 47 the host is drained, and the checkpoint of the four
+// takes until 50. On the other host: 2 s to start, 60 s, and 3 s for the checkpoint after five
+// iterations.
 TEST(StoppedWorkloads, Move) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.start_overhead = Duration::s(2);
@@ -149,7 +155,8 @@ HostedRun move_with_checkpoint(std::vector<LoggedFailure> failures) {
   return run_on_hosts({spec}, 3, 4, ten_seconds, std::move(settings));
 }
 
-// It leaves at 55 s and two messages, when the checkpoint has arrived, and gets it back after 2 s and before 60.
+// It leaves at 55 s and two messages, when the checkpoint has arrived, and gets it back after 2 s
+// and before 60.
 TEST(StoppedWorkloads, AMoveWaitsForItsCheckpoint) {
   const HostedRun run = move_with_checkpoint({});
   ASSERT_EQ(run.failure, "");
@@ -177,7 +184,8 @@ std::vector<JobSpec> one_and_a_better_one(Time better_at) {
   return jobs;
 }
 
-// B takes A's GPUs at 15 s and gives them back at 25 s and two messages; one iteration of A counts, two are left.
+// B takes A's GPUs at 15 s and gives them back at 25 s and two messages; one iteration of A counts,
+// two are left.
 TEST(StoppedWorkloads, MakeRoomAtOnce) {
   const HostedRun run = run_on_hosts(one_and_a_better_one(at_s(15)), 1, 2, ten_seconds, settings_with(policy_called("priority")));
   ASSERT_EQ(run.failure, "");
@@ -189,7 +197,8 @@ TEST(StoppedWorkloads, MakeRoomAtOnce) {
   EXPECT_EQ(run.starts, std::vector{3});
 }
 
-// A's ranks end their first iteration at 10 s and 10 us, which the scheduler would know 10 us later; B comes in between.
+// A's ranks end their first iteration at 10 s and 10 us, which the scheduler would know 10 us
+// later; B comes in between.
 TEST(StoppedWorkloads, WhatTheSchedulerDoesNotKnowDoesNotCount) {
   const Time between = at_s(10) + Duration::us(15);
   Iterations observer;
@@ -197,7 +206,8 @@ TEST(StoppedWorkloads, WhatTheSchedulerDoesNotKnowDoesNotCount) {
       run_on_hosts(one_and_a_better_one(between), 1, 2, ten_seconds, settings_with(policy_called("priority"), &observer));
   EXPECT_EQ(run.records[0].lost_to_preemptions, Duration::s(10) + Duration::us(15));
   EXPECT_EQ(run.records[0].end, between + Duration::s(10 + 30) + Duration::us(40));
-  EXPECT_EQ(numbers(observer.records), (std::vector<std::uint32_t>{0, 0, 1, 2}));  // the first is B's
+  // the first is B's
+  EXPECT_EQ(numbers(observer.records), (std::vector<std::uint32_t>{0, 0, 1, 2}));
 }
 
 // A takes 5 s to start, but B comes at 2: A's start reaches the host at 5 s and begins nothing.
@@ -211,7 +221,7 @@ TEST(StoppedWorkloads, MayNotHaveBegun) {
   EXPECT_EQ(run.records[0].lost_to_preemptions, Duration::zero());
 }
 
-// --- Fast forward --------------------------------------------------------------------------------------------------------------
+// --- Fast forward --------------------------------------------------------------------------------
 
 JobLifecycleSettings forward_by_two() {
   JobLifecycleSettings settings = fcfs_first_fit();
@@ -219,7 +229,8 @@ JobLifecycleSettings forward_by_two() {
   return settings;
 }
 
-// Messages take 50 ms: the last iteration ends at 100.05, which the scheduler is told at 100.1. The host is drained in between: too late for the job.
+// Messages take 50 ms: the last iteration ends at 100.05, which the scheduler is told at 100.1. The
+// host is drained in between: too late for the job.
 TEST(StoppedWorkloads, AFastForwardedJobIsDoneBeforeItsReport) {
   for (const std::int64_t drained_ms : {100'050, 100'070, 100'100}) {
     JobLifecycleSettings settings = forward_by_two();
@@ -233,8 +244,8 @@ TEST(StoppedWorkloads, AFastForwardedJobIsDoneBeforeItsReport) {
   }
 }
 
-// B's first two iterations take 1 ms and its third a second, in the middle of which A is known: B, long overdue, is not known any more. After it B's mean is
-// far off, which the risk says.
+// B's first two iterations take 1 ms and its third a second, in the middle of which A is known: B,
+// long overdue, is not known any more. After it B's mean is far off, which the risk says.
 TEST(StoppedWorkloads, AnIterationThatIsOverdueIsNotJumpedOver) {
   const IterationTime time = [](JobId job, RankId, std::uint32_t iteration) {
     return job == JobId(0) ? Duration::ms(7) : Duration::ms(iteration == 2 ? 1000 : 1);
@@ -263,15 +274,16 @@ TEST(StoppedWorkloads, AJobThatStartsDisturbsNobodyBeforeItsRanksRun) {
   EXPECT_LE(run.fast_forward.simulated, 12U);
 }
 
-// --- Against job mode ---------------------------------------------------------------------------------------------------------
+// --- Against job mode ----------------------------------------------------------------------------
 
 class EveryPolicyStops : public testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(All, EveryPolicyStops, testing::ValuesIn(testing_scheduler::policy_names()),
                          [](const auto& given) { return given.param; });
 
-// Where all ranks take as long as each other and messages take a tick, a job with a workload is one of job mode: every time of its life is the same but
-// for these ticks. Policies that ask what is left of jobs that run are told another thing; for them, that the work is done exactly has to do.
+// Where all ranks take as long as each other and messages take a tick, a job with a workload is one
+// of job mode: every time of its life is the same but for these ticks. Policies that ask what is
+// left of jobs that run are told another thing; for them, that the work is done exactly has to do.
 TEST_P(EveryPolicyStops, AsJobModeSays) {
   const bool asks_what_is_left = GetParam() == "srtf" || GetParam() == "backfill";
   int stops = 0;

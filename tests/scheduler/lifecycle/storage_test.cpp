@@ -36,7 +36,8 @@ TEST(Storage, HostsServeInTurnWithAllTheirGpus) {
   EXPECT_TRUE(stores_on({}, cluster).empty());
 }
 
-using Fetched = std::vector<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>>;  ///< rank, store, bytes
+/// rank, store, bytes
+using Fetched = std::vector<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>>;
 
 Fetched fetched(const JobSpec& spec, std::vector<GpuSlot> gpus, bool has_checkpoint, const StorageSettings& storage,
                 const ClusterState& cluster) {
@@ -46,7 +47,8 @@ Fetched fetched(const JobSpec& spec, std::vector<GpuSlot> gpus, bool has_checkpo
   return result;
 }
 
-// Three hosts of two GPUs; ranks 0 and 1 on host 0, rank 2 on host 1. Ten bytes are 4, 3 and 3; of two bytes rank 2 has none.
+// Three hosts of two GPUs; ranks 0 and 1 on host 0, rank 2 on host 1. Ten bytes are 4, 3 and 3; of
+// two bytes rank 2 has none.
 TEST(Storage, RanksFetchEqualParts) {
   const ClusterState cluster(3, 2);
   const std::vector<GpuSlot> gpus{GpuSlot(0), GpuSlot(1), GpuSlot(2)};
@@ -70,8 +72,8 @@ TEST(Storage, TakesTimeByItsRate) {
   EXPECT_EQ(fetching_time(bit, {{}, Bandwidth::bps(24)}), Duration::ticks(Duration::ticks_per_s / 3 + 1));
 }
 
-// 5 s to start, 3 s for 3 GB; after 20 s the host fails and is back at once. Two of the ten parts of 4 s are done and kept, and 3 GB and a checkpoint of 2 GB are
-// fetched.
+// 5 s to start, 3 s for 3 GB; after 20 s the host fails and is back at once. Two of the ten parts
+// of 4 s are done and kept, and 3 GB and a checkpoint of 2 GB are fetched.
 TEST(Storage, JobModeWaitsForData) {
   JobSpec spec = job("A", 0, 2, Duration::s(40));
   spec.iterations = 10;
@@ -88,8 +90,8 @@ TEST(Storage, JobModeWaitsForData) {
   EXPECT_EQ(run.records[0].end, at_s(20 + 10 + 40 - 12));
 }
 
-// As above with ranks that run, and four messages of 10 us: to the storage host, of what arrives from it, to the ranks, and
-// of the last iteration's end.
+// As above with ranks that run, and four messages of 10 us: to the storage host, of what arrives
+// from it, to the ranks, and of the last iteration's end.
 TEST(Storage, RanksBeginWhenAllHasArrived) {
   JobSpec spec = workload_job("A", at_s(0), 2, 4);
   spec.data = Bytes::of(3 * gigabyte);

@@ -1,4 +1,5 @@
-// Jobs that run workloads, on hosts that only pretend: each rank's iteration takes a time given by a formula.
+// Jobs that run workloads, on hosts that only pretend: each rank's iteration takes a time given by
+// a formula.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -20,10 +21,12 @@ using testing_scheduler::workload_job;
 
 Time at_us(std::int64_t us) { return Time::zero() + Duration::us(us); }
 
-// Two hosts of two GPUs; three ranks for two iterations; rank r takes (r+1) x (100 + 10 i) us for iteration i; messages take 10 us.
+// Two hosts of two GPUs; three ranks for two iterations; rank r takes (r+1) x (100 + 10 i) us for
+// iteration i; messages take 10 us.
 //   start at 0; the hosts hear of it at 10.
 //   rank 0: 10 -> 110 -> 220;  rank 1: 10 -> 210 -> 430;  rank 2: 10 -> 310 -> 640.
-//   iteration 0 is 10 .. 310, iteration 1 is 110 (rank 0 begins) .. 640; the last report arrives at 650.
+//   iteration 0 is 10 .. 310, iteration 1 is 110 (rank 0 begins) .. 640; the last report arrives at
+//   650.
 TEST(WorkloadJobs, FollowATimelineByHand) {
   const IterationTime time = [](JobId, RankId rank, std::uint32_t iteration) {
     return Duration::us((rank.index() + 1) * (100 + 10 * iteration));
@@ -61,7 +64,8 @@ TEST(WorkloadJobs, GpusServeTheNextJobOnceTheLastReportIsIn) {
 }
 
 TEST(WorkloadJobs, ARankThatNeverReportsIsNamed) {
-  // Rank 1 would need longer than the run lasts: it stands for one that waits for a message for ever.
+  // Rank 1 would need longer than the run lasts: it stands for one that waits for a message for
+  // ever.
   const std::vector<JobSpec> jobs{workload_job("stuck", Time::zero(), 2, 3)};
   JobTable table;
   const IterationTime time = [](JobId, RankId rank, std::uint32_t) { return rank.index() == 0 ? Duration::us(1) : Duration::s(1); };
@@ -97,7 +101,8 @@ TEST(WorkloadJobs, AreTheSameForAnyThreadsAndPartition) {
   sort_by_submission(jobs);
   const IterationTime time = [](JobId of, RankId rank, std::uint32_t iteration) {
     const std::uint64_t mixed = mix64((std::uint64_t{of.index()} << 40) ^ (std::uint64_t{rank.index()} << 20) ^ iteration);
-    return Duration::us(static_cast<std::int64_t>(50 + mixed % 4 * 25));  // few values, so that instants are shared
+    // few values, so that instants are shared
+    return Duration::us(static_cast<std::int64_t>(50 + mixed % 4 * 25));
   };
   constexpr std::uint32_t hosts = 8;
   const HostedRun alone = run_on_hosts(jobs, hosts, 4, time);

@@ -26,7 +26,8 @@ IterationDone report(std::uint32_t iteration, std::int64_t end_s) {
   return {AttemptId(0), RankId(0), iteration, 0, at_s(end_s), Duration::zero()};
 }
 
-// 10 s of overhead and a message of 1 s; iterations of 10 s end at 21 and 31, the checkpoint at 34, and the next iteration at 44.
+// 10 s of overhead and a message of 1 s; iterations of 10 s end at 21 and 31, the checkpoint at 34,
+// and the next iteration at 44.
 class WorkloadProgressTest : public testing::Test {
  protected:
   void expect_landmark(std::int64_t at, std::uint64_t iterations, const AttemptAccount& account) const {

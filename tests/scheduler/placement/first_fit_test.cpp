@@ -9,7 +9,8 @@
 namespace weft::first_fit_test {
 namespace {
 
-/// Takes what first fit gives, so that the next question meets a fuller cluster; the text of the placement, or "none".
+/// Takes what first fit gives, so that the next question meets a fuller cluster; the text of the
+/// placement, or "none".
 std::string start(ClusterState& cluster, const Placer& placer, std::uint32_t job, std::uint32_t gpus) {
   const std::optional<Placement> placement = placer.place(cluster, gpus);
   if (!placement) return "none";
@@ -33,7 +34,8 @@ TEST(FirstFit, KeepsAJobThatFitsIntoOneHostTogether) {
   const FirstFit placer;
   start(cluster, placer, 0, 2);
   cluster.take(JobId(1), {{GpuSlot(4), GpuSlot(5)}});
-  // Four GPUs are free, two and two: together they would do, but the job fits into one host and waits for one.
+  // Four GPUs are free, two and two: together they would do, but the job fits into one host and
+  // waits for one.
   EXPECT_EQ(start(cluster, placer, 2, 4), "none");
   EXPECT_EQ(start(cluster, FirstFit(true), 3, 4), "host0-1:2-3");
 }
@@ -42,9 +44,11 @@ TEST(FirstFit, LargeJobsTakeWhollyFreeHostsAndARest) {
   ClusterState cluster(4, 8);
   const FirstFit placer;
   EXPECT_EQ(start(cluster, placer, 0, 2), "host0:0-1");
-  // Hosts 1 and 2 are wholly free and come first; the four left over go to the first host with room, which is host 0.
+  // Hosts 1 and 2 are wholly free and come first; the four left over go to the first host with
+  // room, which is host 0.
   EXPECT_EQ(start(cluster, placer, 1, 20), "host0:2-5,host1-2:0-7");
-  EXPECT_EQ(start(cluster, placer, 2, 11), "none");  // host 3 is wholly free, but nobody has room for the other three
+  // host 3 is wholly free, but nobody has room for the other three
+  EXPECT_EQ(start(cluster, placer, 2, 11), "none");
   EXPECT_EQ(start(cluster, placer, 3, 10), "host0:6-7,host3:0-7");
 }
 
@@ -64,11 +68,13 @@ TEST(FirstFit, HostsMayDiffer) {
   EXPECT_EQ(start(cluster, placer, 0, 6), "host1:0-5");
   EXPECT_EQ(start(cluster, placer, 1, 6), "none");
   cluster.release(JobId(0), {{GpuSlot(4), GpuSlot(5), GpuSlot(6), GpuSlot(7), GpuSlot(8), GpuSlot(9)}});
-  // Nine: host 0 whole (5 missing); host 1 is larger than that, so it is passed over; host 2 whole (3 missing); the rest on host 1.
+  // Nine: host 0 whole (5 missing); host 1 is larger than that, so it is passed over; host 2 whole
+  // (3 missing); the rest on host 1.
   EXPECT_EQ(start(cluster, placer, 2, 9), "host0:0-3,host1:0-2,host2:0-1");
 }
 
-/// On an empty cluster every job with no more GPUs than the cluster has finds a place, or jobs could wait for ever.
+/// On an empty cluster every job with no more GPUs than the cluster has finds a place, or jobs
+/// could wait for ever.
 TEST(FirstFit, AnythingUpToTheClusterFitsAnEmptyCluster) {
   std::mt19937 random(2);
   for (int round = 0; round < 300; ++round) {
@@ -84,7 +90,8 @@ TEST(FirstFit, AnythingUpToTheClusterFitsAnEmptyCluster) {
   }
 }
 
-/// On random occupations: as many distinct free GPUs as asked for; one host if it fits; scattered whenever enough are free.
+/// On random occupations: as many distinct free GPUs as asked for; one host if it fits; scattered
+/// whenever enough are free.
 TEST(FirstFit, PlacementsAreValidOnRandomClusters) {
   std::mt19937 random(3);
   for (int round = 0; round < 500; ++round) {

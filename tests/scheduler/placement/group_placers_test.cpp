@@ -1,4 +1,5 @@
-// Placers that look at the fabric: which hosts are near each other, as few tiers as can be, the least contention, and equal rails.
+// Placers that look at the fabric: which hosts are near each other, as few tiers as can be, the
+// least contention, and equal rails.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +61,8 @@ TEST(HostGroups, AreLeavesPodsAndAll) {
     EXPECT_EQ(groups.group_of(0, HostId(host)), host / 2);
     EXPECT_EQ(groups.group_of(1, HostId(host)), host / 4);
   }
-  // A leaf has a cable of 400 Gb/s to each of the 2 aggregation switches; each of these, as 2 spines are shared out among 2, one to a spine.
+  // A leaf has a cable of 400 Gb/s to each of the 2 aggregation switches; each of these, as 2
+  // spines are shared out among 2, one to a spine.
   EXPECT_EQ(groups.rate_out(0, 0), 800e9);
   EXPECT_EQ(groups.rate_out(1, 0), 800e9);
   const auto spanned = [&](const std::vector<std::uint32_t>& gpus) {
@@ -74,7 +76,8 @@ TEST(HostGroups, AreLeavesPodsAndAll) {
   EXPECT_EQ(spanned({0, 16}), 3U);
 }
 
-// All NICs of 4 hosts hang on the same set of rail switches, which only spines join to the next set.
+// All NICs of 4 hosts hang on the same set of rail switches, which only spines join to the next
+// set.
 TEST(HostGroups, OfRailsAreGroupsOfHosts) {
   const auto topology = topology_of("rail_optimized", {{"hosts", "12"}, {"hosts_per_leaf_group", "4"}, {"spines", "4"}});
   const HostGroups groups(ClusterState(*topology), *topology);
@@ -97,8 +100,9 @@ TEST(HostGroups, OfOneSwitchAndOfAClusterWithoutTopology) {
   EXPECT_EQ(HostGroups(cluster, 8).tier_count(), 1U);
 }
 
-// Host 0 is busy. Two hosts below one leaf: leaves 1 to 7 are equal, the first of them takes it; packed would take hosts 1 and 2, of two leaves.
-// Four hosts in one pod: pod 0 has three, so it is pod 1. Five hosts: no pod is enough.
+// Host 0 is busy. Two hosts below one leaf: leaves 1 to 7 are equal, the first of them takes it;
+// packed would take hosts 1 and 2, of two leaves. Four hosts in one pod: pod 0 has three, so it is
+// pod 1. Five hosts: no pod is enough.
 TEST(TopologyAware, SpansTheFewestTiers) {
   const auto topology = small_clos();
   ClusterState cluster(*topology);
@@ -113,8 +117,9 @@ TEST(TopologyAware, SpansTheFewestTiers) {
   EXPECT_EQ(cluster.to_text(*placer.place(cluster, 3)), "host1:0-2");
 }
 
-// In pod 1 a job has a host below each leaf and so loads their uplinks with 4 rings; in pod 2 two jobs have one host each, and load nothing. The other pods are full.
-// A job of two hosts finds no leaf free and goes to pod 2.
+// In pod 1 a job has a host below each leaf and so loads their uplinks with 4 rings; in pod 2 two
+// jobs have one host each, and load nothing. The other pods are full. A job of two hosts finds no
+// leaf free and goes to pod 2.
 TEST(TopologyAware, AvoidsLoadedUplinks) {
   const auto topology = small_clos();
   ClusterState cluster(*topology);
@@ -193,12 +198,13 @@ TEST(RailAware, TakesWholeHostsOfFewGroups) {
   const RailAware placer(topology, 1, false);
   EXPECT_EQ(cluster.to_text(*placer.place(cluster, 16)), "host0:0-7,host3:0-7");
   EXPECT_EQ(cluster.to_text(*placer.place(cluster, 24)), "host8-10:0-7");
-  // Five hosts: all of group 2, which gives the most, and the one of group 1, which is left with the fewest.
+  // Five hosts: all of group 2, which gives the most, and the one of group 1, which is left with
+  // the fewest.
   EXPECT_EQ(cluster.to_text(*placer.place(cluster, 40)), "host7-11:0-7");
 }
 
-// Four hosts of 4 GPUs, each with one GPU busy: number 0 on host 0, number 1 on the others. There are no whole hosts. Jobs of 6 take 3 of each of two
-// hosts that have the same three free.
+// Four hosts of 4 GPUs, each with one GPU busy: number 0 on host 0, number 1 on the others. There
+// are no whole hosts. Jobs of 6 take 3 of each of two hosts that have the same three free.
 TEST(RailAware, TakesEqualRailsOfPartlyUsedHosts) {
   ClusterState cluster(4, 4);
   cluster.take(JobId(0), {{GpuSlot(0), GpuSlot(5), GpuSlot(9), GpuSlot(13)}});

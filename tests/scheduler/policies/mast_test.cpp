@@ -68,7 +68,8 @@ TEST(Mast, LongJobsGoBeforeShortOnes) {
   EXPECT_EQ(starts_s(run_mast(jobs, ClusterState(1, 8), in_order())), (std::vector<double>{0, 10, 14}));
 }
 
-// One step of priority is worth 5 s: of two jobs that wait for A, the higher one goes first if it came within 5 s of the other.
+// One step of priority is worth 5 s: of two jobs that wait for A, the higher one goes first if it
+// came within 5 s of the other.
 TEST(Mast, WaitingMakesUpForPriority) {
   for (const auto& [submit, low_starts, high_starts] : {std::tuple(5, 12, 10), std::tuple(7, 10, 12)}) {
     const FinishedRun run = run_mast({job("A", 0, 8, Duration::s(10)), job("low", 1, 8, Duration::s(2)),
@@ -78,7 +79,8 @@ TEST(Mast, WaitingMakesUpForPriority) {
   }
 }
 
-// The job of priority 1 takes the place of whom of priority 0 started last; the one of priority 2 runs on.
+// The job of priority 1 takes the place of whom of priority 0 started last; the one of priority 2
+// runs on.
 TEST(Mast, TakesGpusOfLowerPriorities) {
   const std::vector<JobSpec> jobs{with_priority(job("A", 0, 2, Duration::s(20)), 2), job("B", 0, 3, Duration::s(20)),
                                   job("C", 1, 3, Duration::s(20)), with_priority(job("D", 5, 2, Duration::s(4)), 1)};
@@ -91,8 +93,9 @@ TEST(Mast, TakesGpusOfLowerPriorities) {
   EXPECT_EQ(starts_s(patient), (std::vector<double>{0, 0, 1, 20}));
 }
 
-// Research may hold 4 of 8 GPUs, and holds them all while nobody else wants any. For an ads job that needs 4 the later of its jobs stops; then
-// research is within its quota, and the next ads job waits; but it goes before what stopped.
+// Research may hold 4 of 8 GPUs, and holds them all while nobody else wants any. For an ads job
+// that needs 4 the later of its jobs stops; then research is within its quota, and the next ads job
+// waits; but it goes before what stopped.
 TEST(Mast, WhoIsBeyondTheQuotaMakesRoom) {
   const FinishedRun run =
       run_mast({of_group(job("r1", 0, 4, Duration::s(100)), "research"), of_group(job("r2", 1, 4, Duration::s(100)), "research"),
@@ -114,8 +117,8 @@ TEST(Mast, WhoIsBeyondTheQuotaComesLast) {
   EXPECT_EQ(starts_s(run_mast(jobs, ClusterState(1, 8), in_order())), (std::vector<double>{0, 0, 10, 30}));
 }
 
-// Two regions of two hosts with 4 GPUs each. A and B leave two GPUs in either, which is enough for C only over the border. D, of 10, is larger than a
-// region, and may cross it.
+// Two regions of two hosts with 4 GPUs each. A and B leave two GPUs in either, which is enough for
+// C only over the border. D, of 10, is larger than a region, and may cross it.
 TEST(Mast, JobsDoNotCrossRegions) {
   const std::vector<JobSpec> jobs{job("A", 0, 6, Duration::s(10)), job("B", 1, 6, Duration::s(20)), job("C", 2, 4, Duration::s(1)),
                                   job("D", 30, 10, Duration::s(1))};
@@ -131,7 +134,8 @@ TEST(Mast, TheRegionThatIsLeftLeastFragmentedIsTaken) {
   EXPECT_EQ(run.records[1].placement, "host2:2-3");
 }
 
-// The data of A and B is in region 1, where A takes everything until 100. B looks for another place after 30 s of waiting, and not before.
+// The data of A and B is in region 1, where A takes everything until 100. B looks for another place
+// after 30 s of waiting, and not before.
 TEST(Mast, JobsGoToTheirDataOrWait) {
   const std::vector<JobSpec> jobs{with_data_in(job("A", 0, 8, Duration::s(100)), 1),
                                   with_data_in(job("B", 10, 4, Duration::s(10)), 1)};
@@ -144,8 +148,8 @@ TEST(Mast, JobsGoToTheirDataOrWait) {
   EXPECT_EQ(starts_s(home), (std::vector<double>{0, 100}));
 }
 
-// One host of 8. A holds 4 until 10. B wants 8 and is passed by C and D, but with reservations only by D, which ends before 10; not by E, which fits at 8
-// only.
+// One host of 8. A holds 4 until 10. B wants 8 and is passed by C and D, but with reservations only
+// by D, which ends before 10; not by E, which fits at 8 only.
 TEST(Mast, ReservationsHoldUpWhoWouldDelayThem) {
   const std::vector<JobSpec> jobs{job("A", 0, 4, Duration::s(10)), job("B", 1, 8, Duration::s(10)), job("C", 2, 2, Duration::s(20)),
                                   job("D", 3, 2, Duration::s(5)), job("E", 4, 4, Duration::s(3))};
@@ -154,7 +158,8 @@ TEST(Mast, ReservationsHoldUpWhoWouldDelayThem) {
   EXPECT_EQ(starts_s(run_mast(jobs, ClusterState(1, 8), in_order())), (std::vector<double>{0, 22, 2, 3, 10}));
 }
 
-// Two hosts of 4: A holds host 0 until 10, and B is promised it. C, which would run for long, may start beside on host 1 unless it is of low priority.
+// Two hosts of 4: A holds host 0 until 10, and B is promised it. C, which would run for long, may
+// start beside on host 1 unless it is of low priority.
 TEST(Mast, LowPrioritiesAreDelayed) {
   const std::vector<JobSpec> jobs{with_priority(job("A", 0, 4, Duration::s(10)), 1),
                                   with_priority(job("a", 0, 2, Duration::s(50)), 1),
@@ -164,17 +169,20 @@ TEST(Mast, LowPrioritiesAreDelayed) {
             (std::vector<double>{0, 0, 10, 2}));
 }
 
-// A job of the highest priority keeps coming: with ageing, the old one starts all the same. Every 8 s one of 10 s comes.
+// A job of the highest priority keeps coming: with ageing, the old one starts all the same. Every 8
+// s one of 10 s comes.
 TEST(Mast, NobodyStarves) {
   std::vector<JobSpec> jobs{job("first", 0, 8, Duration::s(10)), job("old", 1, 8, Duration::s(10))};
   for (int i = 0; i < 100; ++i) jobs.push_back(with_priority(job("new" + std::to_string(i), 2 + 8 * i, 8, Duration::s(10)), 2));
   const Settings settings = in_order({{"ageing", "50s"}, {"preempt", "false"}});
   const FinishedRun run = run_mast(jobs, ClusterState(1, 8), settings);
-  // It goes before all that come 100 s after it or later: those of 2, 10 ... 98 go first, 13 of them, each 10 s long.
+  // It goes before all that come 100 s after it or later: those of 2, 10 ... 98 go first, 13 of
+  // them, each 10 s long.
   EXPECT_EQ(run.records[1].start->in_s(), 10 + 13 * 10);
 }
 
-// No more than the quota is held by a tenant while a job of another, within its own, waits that would fit where the tenant's last one started.
+// No more than the quota is held by a tenant while a job of another, within its own, waits that
+// would fit where the tenant's last one started.
 TEST(Mast, NobodyIsBeyondTheQuotaWhileOthersWait) {
   constexpr std::uint32_t kGpus = 16;
   std::uint32_t beyond_seen = 0;

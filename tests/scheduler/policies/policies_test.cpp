@@ -71,14 +71,15 @@ TEST(Policies, FcfsFillStartsTheFirstThatFits) {
   EXPECT_EQ(starts_s(run), (std::vector<double>{0, 22, 2, 3, 10}));
 }
 
-// B can start at 10 at the earliest. C would end at 22 and needs what B needs; D ends at 8, and E, beside D, does not fit until then: at 8 it would end at
-// 11, too late.
+// B can start at 10 at the earliest. C would end at 22 and needs what B needs; D ends at 8, and E,
+// beside D, does not fit until then: at 8 it would end at 11, too late.
 TEST(Policies, BackfillLetsPassWhoDoesNotDelayTheHead) {
   const FinishedRun run = run_jobs(mixed(), ClusterState(1, 8), settings_with(policy_called("backfill")));
   EXPECT_EQ(starts_s(run), (std::vector<double>{0, 10, 20, 3, 20}));
 }
 
-// Two hosts of 4: A holds host 0 until 10, so B is promised host 0, and C may have a GPU of host 1 for as long as it likes.
+// Two hosts of 4: A holds host 0 until 10, so B is promised host 0, and C may have a GPU of host 1
+// for as long as it likes.
 TEST(Policies, BackfillKeepsOffReservedGpusOnly) {
   const FinishedRun run =
       run_jobs({job("A", 0, 4, Duration::s(10)), job("a", 0, 2, Duration::s(50)), job("B", 1, 4, Duration::s(10)),
@@ -114,7 +115,8 @@ TEST(Policies, SrtfPreemptsWhoHasMoreLeft) {
   EXPECT_EQ(run.counters.started, 4U);
 }
 
-// Whole iterations count: A has done 2 of 10 after 2.5 s, and half a second is lost. Each start takes 1 s more, of which B pays one, A two.
+// Whole iterations count: A has done 2 of 10 after 2.5 s, and half a second is lost. Each start
+// takes 1 s more, of which B pays one, A two.
 TEST(Policies, PreemptedJobsKeepWholeIterations) {
   std::vector<JobSpec> jobs{job("A", 0, 8, Duration::s(10)), job("B", 4, 8, Duration::s(3))};
   jobs[0].iterations = 10;
@@ -128,7 +130,8 @@ TEST(Policies, PreemptedJobsKeepWholeIterations) {
   EXPECT_EQ(*run.records[0].mean_iteration, Duration::s(1));
 }
 
-// With rounds of 4 s B comes in at 4, though GPUs are asked for at 2 and free at 5, and A goes on at 8.
+// With rounds of 4 s B comes in at 4, though GPUs are asked for at 2 and free at 5, and A goes on
+// at 8.
 TEST(Policies, RoundsDelayWhatThePolicyDoes) {
   JobLifecycleSettings settings = settings_with(policy_called("srtf"));
   settings.round = Duration::s(4);
@@ -151,8 +154,9 @@ TEST(Policies, PriorityPreemptsLowerOnesOnly) {
             (std::vector<double>{10, 16, 13, 15}));
 }
 
-// 8 GPUs, threshold 80 GPU-s = 10 s of all of them. A falls to the second queue at 10, when B, which came at 4, goes first; C, new at 15, goes after B,
-// which started before it, as long as both are in the first queue; B ends at 18. Then C (5 s), then A.
+// 8 GPUs, threshold 80 GPU-s = 10 s of all of them. A falls to the second queue at 10, when B,
+// which came at 4, goes first; C, new at 15, goes after B, which started before it, as long as both
+// are in the first queue; B ends at 18. Then C (5 s), then A.
 TEST(Policies, TiresiasFavoursWhoHasHadLittle) {
   const FinishedRun run =
       run_jobs({job("A", 0, 8, Duration::s(30)), job("B", 4, 8, Duration::s(8)), job("C", 15, 8, Duration::s(5))},
@@ -170,8 +174,9 @@ TEST(Policies, JobsOfOneQueueOfTiresiasDoNotStopEachOther) {
   EXPECT_EQ(run.counters.preempted, 0U);
 }
 
-// Threshold 80 GPU-s = 10 s of all GPUs. A falls to the second queue at 10, B at 20, and goes behind A, which runs from 20 until C comes at 25. When
-// that is done at 30, A goes on, as it was stopped: its other 85 s, then B's 90.
+// Threshold 80 GPU-s = 10 s of all GPUs. A falls to the second queue at 10, B at 20, and goes
+// behind A, which runs from 20 until C comes at 25. When that is done at 30, A goes on, as it was
+// stopped: its other 85 s, then B's 90.
 TEST(Policies, TiresiasGoesOnWithWhomItStopped) {
   const FinishedRun run =
       run_jobs({job("A", 0, 8, Duration::s(100)), job("B", 0, 8, Duration::s(100)), job("C", 25, 8, Duration::s(5))},
@@ -179,7 +184,8 @@ TEST(Policies, TiresiasGoesOnWithWhomItStopped) {
   EXPECT_EQ(ends_s(run), (std::vector<double>{115, 205, 30}));
 }
 
-// Host 1 fails at 10 for 10 h. The head of the queue needs both hosts; what waits behind it uses what is left, without any reservation.
+// Host 1 fails at 10 for 10 h. The head of the queue needs both hosts; what waits behind it uses
+// what is left, without any reservation.
 TEST(Policies, BackfillGoesOnWhereGpusAreOutOfService) {
   JobLifecycleSettings settings = settings_with(policy_called("backfill"));
   settings.failures.detection = Duration::zero();
@@ -219,7 +225,8 @@ class EveryPolicy : public testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(policy_names()), [](const auto& given) { return given.param; });
 
-// Nobody holds a GPU that another holds; every job does exactly its work, whatever it lost; time and GPU time add up; and runs repeat.
+// Nobody holds a GPU that another holds; every job does exactly its work, whatever it lost; time
+// and GPU time add up; and runs repeat.
 TEST_P(EveryPolicy, GivesASchedule) {
   std::uint64_t preempted = 0;
   for (std::uint32_t seed = 0; seed < (WEFT_SANITIZED ? 40 : 150); ++seed) {
@@ -272,7 +279,8 @@ TEST_P(EveryPolicy, GivesASchedule) {
   EXPECT_EQ(preempted > 0, policy_called(GetParam())->preempts());
 }
 
-// The head of the queue has to start by the time at which it could if nobody else started any more, running jobs ending as they declare.
+// The head of the queue has to start by the time at which it could if nobody else started any more,
+// running jobs ending as they declare.
 TEST(Policies, BackfillNeverDelaysTheHead) {
   std::uint64_t overtaken = 0;
   for (std::uint32_t seed = 0; seed < (WEFT_SANITIZED ? 80 : 300); ++seed) {
@@ -314,7 +322,8 @@ TEST(Policies, OnlyThoseStopThatHaveTo) {
   EXPECT_EQ(run.counters.preempted, 1U);
 }
 
-// A declares 100 s on average and takes what it draws: how far it has come counts, so that it is not stopped by B and at once back before it.
+// A declares 100 s on average and takes what it draws: how far it has come counts, so that it is
+// not stopped by B and at once back before it.
 TEST(Policies, WhatIsLeftIsOnTheScaleOfWhatIsDeclared) {
   for (std::uint64_t seed = 1; seed < (WEFT_SANITIZED ? 12 : 40); ++seed) {
     std::vector<JobSpec> jobs{job("A", 0, 4, Duration::zero()), job("B", 10, 4, Duration::s(60)),
@@ -331,8 +340,8 @@ TEST(Policies, WhatIsLeftIsOnTheScaleOfWhatIsDeclared) {
   }
 }
 
-// After 900 s of 4 GPUs each has had its GPU-hour: A gives way to B at 900 s, and B to A, which fell first, at 1,800 s. The next threshold, a million
-// GPU-hours, is beyond the clock.
+// After 900 s of 4 GPUs each has had its GPU-hour: A gives way to B at 900 s, and B to A, which
+// fell first, at 1,800 s. The next threshold, a million GPU-hours, is beyond the clock.
 TEST(Policies, TiresiasMayHaveThresholdsBeyondTheClock) {
   const FinishedRun run = run_jobs({job("A", 0, 4, Duration::s(90'000)), job("B", 10, 4, Duration::s(90'000))}, ClusterState(1, 4),
                                    settings_with(policy_called("tiresias", {{"threshold", "1h"}, {"growth", "1000000"}})));
@@ -340,7 +349,8 @@ TEST(Policies, TiresiasMayHaveThresholdsBeyondTheClock) {
   EXPECT_EQ(run.counters.preempted, 2U);
 }
 
-// One GPU of three stays free; only the first of ten thousand that want two is tried in each pass, so that this takes no time to speak of.
+// One GPU of three stays free; only the first of ten thousand that want two is tried in each pass,
+// so that this takes no time to speak of.
 TEST(Policies, ServeLongQueues) {
   std::vector<JobSpec> jobs;
   for (int i = 0; i < 10'000; ++i) jobs.push_back(job("job", 0, 2, Duration::s(1)));
@@ -350,7 +360,8 @@ TEST(Policies, ServeLongQueues) {
   }
 }
 
-// When a pass of SRTF is over, nobody waits who would find a place on free GPUs and those of jobs that have more left.
+// When a pass of SRTF is over, nobody waits who would find a place on free GPUs and those of jobs
+// that have more left.
 TEST(Policies, SrtfLeavesNobodyWaitingForLongerJobs) {
   for (std::uint32_t seed = 0; seed < (WEFT_SANITIZED ? 40 : 150); ++seed) {
     const Case problem = random_case(seed, true);
@@ -372,7 +383,8 @@ TEST(Policies, SrtfLeavesNobodyWaitingForLongerJobs) {
   }
 }
 
-// All come at once and want equally many GPUs: no order has a lower mean completion time than the shortest first (SPT rule).
+// All come at once and want equally many GPUs: no order has a lower mean completion time than the
+// shortest first (SPT rule).
 TEST(Policies, SjfIsNeverWorseThanFcfsForJobsOfOneSize) {
   for (std::uint32_t seed = 0; seed < (WEFT_SANITIZED ? 50 : 200); ++seed) {
     std::mt19937 random(seed);

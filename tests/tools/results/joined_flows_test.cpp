@@ -31,8 +31,8 @@ std::vector<FlowRow> rows_of(const JoinedFlows& joined) {
   return rows;
 }
 
-// Two transfers of 2 and 4 us, the second of which stands for three: (2 + 3 x 4) / 4 = 3.5 us on average,
-// from 10 us to 24 us.
+// Two transfers of 2 and 4 us, the second of which stands for three: (2 + 3 x 4) / 4 = 3.5 us on
+// average, from 10 us to 24 us.
 TEST(JoinedFlows, AreMeansFromTheFirstStartToTheLastEnd) {
   JoinedFlows joined;
   joined.add(flow(0, "host1", 0, 10, 2));

@@ -1,4 +1,5 @@
-// Whose files in a folder are whose: only what a manifest lists goes, one run has the folder at a time, and its files get their names at once.
+// Whose files in a folder are whose: only what a manifest lists goes, one run has the folder at a
+// time, and its files get their names at once.
 #include "tools/results/results_folder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// trace.json: every track says which rank it is, and for how many it stands where ranks were folded.
+// trace.json: every track says which rank it is, and for how many it stands where ranks were
+// folded.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -107,8 +108,8 @@ TEST(Trace, SamplesOfLinksAreCounters) {
   EXPECT_GT(longest, 100'000) << "two senders fill its queue";
 }
 
-/// What the format and its viewers ask for: fields of each phase, slices of a track that do not overlap, arrows
-/// with both ends inside slices, names for all processes and tracks.
+/// What the format and its viewers ask for: fields of each phase, slices of a track that do not
+/// overlap, arrows with both ends inside slices, names for all processes and tracks.
 void expect_valid(const nlohmann::json& trace) {
   using Track = std::pair<std::uint64_t, std::uint64_t>;
   std::set<std::uint64_t> processes;

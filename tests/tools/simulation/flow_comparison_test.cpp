@@ -1,4 +1,5 @@
-// Flow comparison: what a run in packet mode comes to in flow mode, or why that is not known, whatever the machine is busy with.
+// Flow comparison: what a run in packet mode comes to in flow mode, or why that is not known,
+// whatever the machine is busy with.
 #include "tools/simulation/flow_comparison.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Tables that can be joined: transfers with their collectives, iterations and list rows, links with their
-// tiers, percentiles with the rows that they are of. Every new column is computed once more.
+// Tables that can be joined: transfers with their collectives, iterations and list rows, links with
+// their tiers, percentiles with the rows that they are of. Every new column is computed once more.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ void tell(const RunFlags& flags, Told& told) {
   told.summary = run(scenario, told.rows, {}).summary;
 }
 
-/// Four ranks on four hosts: in each of three iterations a ring all-reduce of 4 MB over all, all-gathers over
-/// pairs, and 1 MB from rank 0 to rank 1 and from rank 1 to rank 2 under one tag.
+/// Four ranks on four hosts: in each of three iterations a ring all-reduce of 4 MB over all,
+/// all-gathers over pairs, and 1 MB from rank 0 to rank 1 and from rank 1 to rank 2 under one tag.
 std::string mixed_workload(const ScratchFolder& folder) {
   return folder.write(
       "mixed.textproto",
@@ -59,8 +59,8 @@ std::string mixed_workload(const ScratchFolder& folder) {
 
 class JoinedResults : public testing::TestWithParam<const char*> {};
 
-// Expectation, per iteration: the ring sends 2 x 3 times a quarter of 4 MB from each of 4 ranks; each pair
-// gathers 1 MB from each to the other; two sends of 1 MB.
+// Expectation, per iteration: the ring sends 2 x 3 times a quarter of 4 MB from each of 4 ranks;
+// each pair gathers 1 MB from each to the other; two sends of 1 MB.
 TEST_P(JoinedResults, TransfersNameTheirOps) {
   const ScratchFolder folder;
   RunFlags flags;
@@ -100,8 +100,8 @@ TEST_P(JoinedResults, TransfersNameTheirOps) {
   EXPECT_EQ(sent, expected);
 }
 
-// A list in which rows are not in order of their starts: each row of the table has the endpoints and the
-// size of the row of the list that it names.
+// A list in which rows are not in order of their starts: each row of the table has the endpoints
+// and the size of the row of the list that it names.
 TEST_P(JoinedResults, FlowsNameTheirRowOfTheList) {
   const ScratchFolder folder;
   RunFlags flags;
@@ -148,7 +148,8 @@ TEST_P(JoinedResults, LinksNameTheirTier) {
     EXPECT_EQ(link.tier, is_inside ? "host" : level(link.source) + "->" + level(link.destination)) << link.link;
     ++links[std::string(link.tier)];
   }
-  // A fat tree of k = 4: 16 hosts below 8 leafs, 8 aggregation switches and 4 spines, 16 cables a tier.
+  // A fat tree of k = 4: 16 hosts below 8 leafs, 8 aggregation switches and 4 spines, 16 cables a
+  // tier.
   for (const char* const tier : {"host->leaf", "leaf->host", "leaf->agg", "agg->leaf", "agg->spine", "spine->agg"})
     EXPECT_EQ(links[tier], 16) << tier;
 }
@@ -200,7 +201,8 @@ TEST_P(JoinedResults, PercentilesAreThoseOfTheRows) {
   EXPECT_GT(told.summary.wait_s->max, 0) << "two jobs of four ranks fit at a time";
 }
 
-/// Jobs of three priorities on a small cluster whose GPUs fail; one is cancelled, a host is drained.
+/// Jobs of three priorities on a small cluster whose GPUs fail; one is cancelled, a host is
+/// drained.
 std::string troubled_cluster() {
   std::string text =
       "cluster { hosts: 4 gpus_per_host: 4 }\nscheduler { policy: \"priority\" }\n"
@@ -216,7 +218,8 @@ std::string troubled_cluster() {
   return text;
 }
 
-// Attempts of a job follow each other, add up to its time on GPUs, and end for the reasons that its row counts.
+// Attempts of a job follow each other, add up to its time on GPUs, and end for the reasons that its
+// row counts.
 TEST(AttemptRows, AddUpToTheirJobs) {
   const ScratchFolder folder;
   RunFlags flags;

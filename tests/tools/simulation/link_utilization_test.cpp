@@ -13,8 +13,9 @@
 namespace weft::link_utilization_test {
 namespace {
 
-// Three iterations of some milliseconds each, on half of the fabric. Meanwhile a switch of the other half fails and a cable becomes slower; the network leaves the one,
-// and both are repaired, long after they have ended.
+// Three iterations of some milliseconds each, on half of the fabric. Meanwhile a switch of the
+// other half fails and a cable becomes slower; the network leaves the one, and both are repaired,
+// long after they have ended.
 const std::string cables_text =
     "name: \"cables\"\n"
     "topology { builder: \"fat_tree\" set { name: \"k\" value: \"4\" } }\n"
@@ -26,7 +27,8 @@ const std::string cables_text =
     "event { at: \"5ms\" fail { part: \"agg7\" repair: \"200s\" } }\n"
     "event { at: \"12ms\" fail { part: \"leaf0->agg1\" factor: 0.5 repair: \"200s\" } }\n";
 
-// Three cards on a switch. Two flows into one card; what is acknowledged last comes after what is delivered last.
+// Three cards on a switch. Two flows into one card; what is acknowledged last comes after what is
+// delivered last.
 const std::string network_text = "4 1 3\n3\n0 3 100Gbps 0.001ms 0\n1 3 100Gbps 0.001ms 0\n2 3 100Gbps 0.001ms 0\n";
 const std::string flows_text = "2\n0 2 3 100 200000 0.0\n1 2 3 100 100000 0.000001\n";
 

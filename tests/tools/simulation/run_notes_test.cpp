@@ -1,4 +1,5 @@
-// Run notes: a run says where slots, windows or headroom have set its pace, and says nothing where they have not.
+// Run notes: a run says where slots, windows or headroom have set its pace, and says nothing where
+// they have not.
 #include "tools/simulation/run_notes.hpp"
 
 #include <gtest/gtest.h>
@@ -29,12 +30,14 @@ RunFlags broadcast(const ScratchFolder& folder, const std::string& delay, const 
   return flags;
 }
 
-// Expectation: a piece of 512 KiB is 534,882 B on the wire (129 packets), 10.69764 us at 400 Gb/s. There are 8 slots, and the
-// receiver tells of four at a time. Pieces go one after the other, each 1.2 us after the one before has left (work queue entry and
-// completion): S = 11.89764 us. The 4th has arrived after 4 S and 10 ms, and the news of it is back another 10 ms later; so the
-// next four may go 4 S + 20 ms after the first four. Of eight fours, the third, fifth and seventh wait for that: the last has left
-// after 3 (4 S + 20 ms) + 8 S = 60.24 ms, of which sends wait 3 (20 ms - 4 S) = 59.86 ms, 99.4 %, and is there 10 ms later. In the
-// 4 x 10.7 us + 20 ms of a round trip, 400 Gb/s are 1 GB.
+// Expectation: a piece of 512 KiB is 534,882 B on the wire (129 packets), 10.69764 us at 400 Gb/s.
+// There are 8 slots, and the receiver tells of four at a time. Pieces go one after the other, each
+// 1.2 us after the one before has left (work queue entry and completion): S = 11.89764 us. The 4th
+// has arrived after 4 S and 10 ms, and the news of it is back another 10 ms later; so the next four
+// may go 4 S + 20 ms after the first four. Of eight fours, the third, fifth and seventh wait for
+// that: the last has left after 3 (4 S + 20 ms) + 8 S = 60.24 ms, of which sends wait 3 (20 ms - 4
+// S) = 59.86 ms, 99.4 %, and is there 10 ms later. In the 4 x 10.7 us + 20 ms of a round trip, 400
+// Gb/s are 1 GB.
 TEST(RunNotes, SlotsThatHoldALongPathBackAreNamed) {
   for (const char* mode : {"flow", "packet"}) {
     const ScratchFolder folder;
@@ -57,10 +60,11 @@ TEST(RunNotes, SlotsThatHoldALongPathBackAreNamed) {
   }
 }
 
-// Expectation: a message of 16 MiB across 20 ms goes in chunks of 2 MiB, as a path of 1 GB holds more than 8 slots of 512 KiB. A
-// chunk is 2,139,234 B on the wire (513 packets), 42.78468 us at 400 Gb/s, and S = 43.98468 us with what it takes until the next is
-// posted. Two are under way at a time: the third goes when the first has arrived and the news of it is back, S + 20 ms later. Eight
-// end after 3 (S + 20 ms) + 2 S and 10 ms. Whole the message takes 342 us and 10 ms.
+// Expectation: a message of 16 MiB across 20 ms goes in chunks of 2 MiB, as a path of 1 GB holds
+// more than 8 slots of 512 KiB. A chunk is 2,139,234 B on the wire (513 packets), 42.78468 us at
+// 400 Gb/s, and S = 43.98468 us with what it takes until the next is posted. Two are under way at a
+// time: the third goes when the first has arrived and the news of it is back, S + 20 ms later.
+// Eight end after 3 (S + 20 ms) + 2 S and 10 ms. Whole the message takes 342 us and 10 ms.
 TEST(RunNotes, LongMessagesGoInChunksWherePathsHoldMoreThanSlots) {
   for (const char* mode : {"flow", "packet"}) {
     const ScratchFolder folder;
@@ -90,7 +94,8 @@ TEST(RunNotes, LongMessagesGoInChunksWherePathsHoldMoreThanSlots) {
   }
 }
 
-// A path that holds less than the slots is filled, whatever sends wait for: here a receiver that joins 5 ms later.
+// A path that holds less than the slots is filled, whatever sends wait for: here a receiver that
+// joins 5 ms later.
 TEST(RunNotes, ALateReceiverIsNotMistakenForSlots) {
   const ScratchFolder folder;
   const ScenarioRun run = run_scenario(broadcast(folder, "1us", "5ms"));
@@ -98,9 +103,10 @@ TEST(RunNotes, ALateReceiverIsNotMistakenForSlots) {
   EXPECT_EQ(run.summary.notes, std::vector<std::string>());
 }
 
-// Expectation: two broadcasts at a time cross a cable of 100 Gb/s. In a round trip of 4 x 42.8 us and 0.4 ms it carries 7.1 MB: the
-// 4.2 MB that slots let through of one are less, those of both fill it. Cards that are faster than the cable have sent early, and
-// then wait for slots all the same.
+// Expectation: two broadcasts at a time cross a cable of 100 Gb/s. In a round trip of 4 x 42.8 us
+// and 0.4 ms it carries 7.1 MB: the 4.2 MB that slots let through of one are less, those of both
+// fill it. Cards that are faster than the cable have sent early, and then wait for slots all the
+// same.
 TEST(RunNotes, ASharedLinkIsNotMistakenForSlots) {
   for (const char* mode : {"flow", "packet"}) {
     const ScratchFolder folder;
@@ -122,8 +128,8 @@ TEST(RunNotes, ASharedLinkIsNotMistakenForSlots) {
   }
 }
 
-// A run with messages of no bytes once divided by their slots. Between hosts a ring of small messages waits for slots, which NVLink
-// would bring faster.
+// A run with messages of no bytes once divided by their slots. Between hosts a ring of small
+// messages waits for slots, which NVLink would bring faster.
 TEST(RunNotes, MessagesWithoutBytesTakeASlot) {
   const ScratchFolder folder;
   RunFlags flags;
@@ -139,7 +145,8 @@ TEST(RunNotes, MessagesWithoutBytesTakeASlot) {
   EXPECT_EQ(lifted.summary.notes, std::vector<std::string>());
 }
 
-// 400 Gb/s times the round trip of 20 ms is 1 GB, of which a window of 1 MB lets a thousandth be under way.
+// 400 Gb/s times the round trip of 20 ms is 1 GB, of which a window of 1 MB lets a thousandth be
+// under way.
 TEST(RunNotes, AWindowBelowThePathIsNamed) {
   const ScratchFolder folder;
   RunFlags flags;
@@ -161,7 +168,8 @@ TEST(RunNotes, AWindowBelowThePathIsNamed) {
   EXPECT_EQ(run_scenario(flags).summary.notes, std::vector<std::string>());
 }
 
-// 1 us there and 1 us back at 400 Gb/s bring 100 kB after a pause was asked for, and some packets more.
+// 1 us there and 1 us back at 400 Gb/s bring 100 kB after a pause was asked for, and some packets
+// more.
 TEST(RunNotes, HeadroomThatACableOverrunsIsNamed) {
   const ScratchFolder folder;
   RunFlags flags;

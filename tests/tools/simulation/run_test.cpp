@@ -1,4 +1,5 @@
-// Runs as values: no folder, and nothing but rows for a sink. Several at a time: tests/validation/concurrent_runs_test.cpp.
+// Runs as values: no folder, and nothing but rows for a sink. Several at a time:
+// tests/validation/concurrent_runs_test.cpp.
 #include "tools/simulation/run.hpp"
 
 #include <gtest/gtest.h>

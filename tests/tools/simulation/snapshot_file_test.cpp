@@ -31,8 +31,8 @@ void expect_same(const KeptWork& a, const KeptWork& b) {
   EXPECT_EQ(a.work, b.work);
 }
 
-// Three jobs run: fast-forwarded, in iterations that are simulated and in job mode; one waits, one has ended and one has not arrived. What follows is the
-// same from the file as from memory.
+// Three jobs run: fast-forwarded, in iterations that are simulated and in job mode; one waits, one
+// has ended and one has not arrived. What follows is the same from the file as from memory.
 TEST_F(Snapshots, HoldAllThatARunNeedsToGoOn) {
   std::ofstream(folder_ / "cluster.textproto")
       << "topology { builder: \"clos\" set { name: \"hosts\" value: \"4\" } set { name: \"leafs_per_pod\" value: \"2\" }"

@@ -32,8 +32,8 @@ Outcome run(const TestFolder& folder, std::vector<std::string> words) {
   return outcome;
 }
 
-// An iteration takes more than 2 ms, of 50 one checkpoint is written, and some host fails every half a millisecond: no start of the second job gets that far. The
-// first needs a single iteration.
+// An iteration takes more than 2 ms, of 50 one checkpoint is written, and some host fails every
+// half a millisecond: no start of the second job gets that far. The first needs a single iteration.
 const std::string futile_text =
     "topology { builder: \"fat_tree\" set { name: \"k\" value: \"4\" } }\n"
     "job { name: \"short\" gpus: 1 duration: \"1us\" }\n"

@@ -12,7 +12,8 @@
 namespace weft::command_tree_test {
 namespace {
 
-/// weft with one command, `run FILE [--mode=] [--set=]... [--quiet]`, and a group of commands, `net build`.
+/// weft with one command, `run FILE [--mode=] [--set=]... [--quiet]`, and a group of commands, `net
+/// build`.
 class SmallTree : public testing::Test {
  protected:
   SmallTree() : app_("A small tree.\n\n.Second paragraph", "weft") {

@@ -1,4 +1,5 @@
-// Inputs that are no files, that lie about what they hold or that are one long line: refused or read, within bounds of memory and time.
+// Inputs that are no files, that lie about what they hold or that are one long line: refused or
+// read, within bounds of memory and time.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -139,7 +140,8 @@ std::string field(int number, const std::string& bytes) {
   return varint(static_cast<std::uint64_t>(number) << 3 | 2U) + varint(bytes.size()) + bytes;
 }
 
-// 100 pieces of 1,048,576 ops each that hold nothing: 7 GB of ops before counts were held against the bytes that they come in.
+// 100 pieces of 1,048,576 ops each that hold nothing: 7 GB of ops before counts were held against
+// the bytes that they come in.
 TEST(InputFiles, OpsThatTakeNoBytesAreRefused) {
   const TestFolder folder;
   const std::string ops = varint(workload_file::PackedOps::kOpCountFieldNumber << 3) + varint(1U << 20);
@@ -194,7 +196,8 @@ TEST(InputFiles, OneLongLineIsReadInTimeLinearInIt) {
   EXPECT_NE(columns.errors.find("[unknown-column]"), std::string::npos);
 }
 
-// What names others is looked up, what is wrong is counted beyond the first errors: each of these took minutes.
+// What names others is looked up, what is wrong is counted beyond the first errors: each of these
+// took minutes.
 TEST(InputFiles, ManyNamesAreReadInTimeLinearInThem) {
   const TestFolder folder;
   constexpr int count = 60'000;
@@ -227,7 +230,8 @@ TEST(InputFiles, ManyNamesAreReadInTimeLinearInThem) {
   EXPECT_NE(xml.errors.find("[too-many-errors]"), std::string::npos) << xml.errors.substr(0, 1000);
 }
 
-// Counts of a small file that stand for gigabytes: groups for each of 16 million ranks, 200 times; 16 million receives to name that nobody sends.
+// Counts of a small file that stand for gigabytes: groups for each of 16 million ranks, 200 times;
+// 16 million receives to name that nobody sends.
 TEST(InputFiles, SmallFilesTakeNoGigabytes) {
   const TestFolder folder;
   std::string communicators = "ranks: 16777216";

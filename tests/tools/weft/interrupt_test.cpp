@@ -1,4 +1,5 @@
-// Ctrl-C: a run that is interrupted says so, ends with status 130, and leaves complete files with what was finished.
+// Ctrl-C: a run that is interrupted says so, ends with status 130, and leaves complete files with
+// what was finished.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>

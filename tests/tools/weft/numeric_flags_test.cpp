@@ -1,4 +1,5 @@
-// Flags that take whole numbers take nothing else: no sign, no blank, nothing beyond their type, no octal by a leading zero.
+// Flags that take whole numbers take nothing else: no sign, no blank, nothing beyond their type, no
+// octal by a leading zero.
 #include <gtest/gtest.h>
 
 #include <string>

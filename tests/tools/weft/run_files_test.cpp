@@ -1,4 +1,5 @@
-// What happens to files when runs go wrong: killed, starved of disk, two at a time, over their own inputs.
+// What happens to files when runs go wrong: killed, starved of disk, two at a time, over their own
+// inputs.
 #include <gtest/gtest.h>
 #include <sys/file.h>
 
@@ -111,7 +112,8 @@ TEST_P(RunFilesByMode, AKillLeavesACompleteSetOrNone) {
   std::mt19937 random(7);
   int complete = 0;
   for (int i = 0; i < kills; ++i) {
-    // A little beyond its end, which is where names change; over the results of the one before every second time.
+    // A little beyond its end, which is where names change; over the results of the one before
+    // every second time.
     const double moment = std::uniform_real_distribution(0.0, 1.1)(random) * seconds;
     if (i % 2 == 0) fs::remove_all(folder / "out");
     WeftProcess process({folder.path()}, words);
@@ -210,7 +212,8 @@ TEST(RunFiles, CommandsKeepWhatTheyRead) {
 TEST(RunFiles, ADiskThatFillsUpIsAnError) {
   const TestFolder folder;
   write_inputs(folder);
-  // 2 MB of jobs.csv do not fit into 200 kB; neither do they at the end, when a table is less than that but for its last rows.
+  // 2 MB of jobs.csv do not fit into 200 kB; neither do they at the end, when a table is less than
+  // that but for its last rows.
   for (const rlim_t most : {rlim_t{200'000}, rlim_t{1'000}}) {
     const WeftAnswer answer = run_weft({folder.path(), {{RLIMIT_FSIZE, most}}}, arguments_of("job"));
     EXPECT_EQ(answer.status, 2) << answer.errors;

@@ -339,7 +339,8 @@ TEST(DagReader, DataParallelExampleHasItsCriticalPath) {
   const Workload workload = read_workload(WEFT_SOURCE_DIR "/workloads/examples/data_parallel_128.textproto");
   // 40 ms forward + 4 x 20 ms backward + 5 ms optimizer.
   EXPECT_EQ(longest_path(workload.roles[0]), Duration::ms(125));
-  EXPECT_EQ(workload.roles[0].op(OpId(2)).bytes, Bytes::of(25'000'000));  // 12.5 M elements of 2 bytes
+  // 12.5 M elements of 2 bytes
+  EXPECT_EQ(workload.roles[0].op(OpId(2)).bytes, Bytes::of(25'000'000));
 }
 
 Workload random_workload(std::mt19937_64& random, bool unique_names) {

@@ -54,7 +54,8 @@ TEST(Dag, KeepsTheOrderOfAdditionWhereItIsTopological) {
 }
 
 TEST(Dag, SortsDependenciesOnLaterOpsSmallestIndexFirst) {
-  // 0 waits for 3; 1 and 2 are free. Ready at first: 1, 2, 3; after 3 also 0, the smallest. Order: 1 2 3 0.
+  // 0 waits for 3; 1 and 2 are free. Ready at first: 1, 2, 3; after 3 also 0, the smallest. Order:
+  // 1 2 3 0.
   RoleBuilder builder;
   for (const char* name : {"zero", "one", "two", "three"}) builder.add(compute(1), name);
   builder.depend(0, 3);

@@ -10,7 +10,8 @@
 namespace weft::chakra_json_test {
 namespace {
 
-// As chakra_jsonizer writes it: objects one after the other, camelCase, 64-bit numbers as texts, zeros left out.
+// As chakra_jsonizer writes it: objects one after the other, camelCase, 64-bit numbers as texts,
+// zeros left out.
 const std::string kTrace = R"({
   "version": "0.0.4"
 }{
@@ -140,7 +141,8 @@ TEST(ChakraJson, FaultsAreReportedWithTheirLine) {
   EXPECT_HAS(files.errors({head + "{\"id\": 1, \"type\": 4, \"dataDeps\": [1]}"}), "wait for each other: 1 -> 1 (first at line 2)");
 }
 
-// A cut is between two objects, and the rest a whole trace, only behind the first node, before or after the line end.
+// A cut is between two objects, and the rest a whole trace, only behind the first node, before or
+// after the line end.
 TEST(ChakraJson, CutOffFilesAreRefused) {
   const JsonFiles files;
   std::size_t refused = 0;
@@ -173,7 +175,8 @@ TEST(ChakraJson, ReadsAWorkloadGraph) {
   EXPECT_HAS(files.errors({R"({"workload_graph": [{"Id": 0, "NodeTyp": 4}]})"}), "did you mean \"NodeType\"?");
 }
 
-// "the value of "ctrl_deps" is no list: the file is damaged; write it with chakra_jsonizer" sent people looking for damage.
+// "the value of "ctrl_deps" is no list: the file is damaged; write it with chakra_jsonizer" sent
+// people looking for damage.
 TEST(ChakraJson, SaysThatATraceOfPytorchHasToBeConverted) {
   const JsonFiles files;
   const std::string node = R"("nodes": [{"id": 2, "name": "aten::add", "ctrl_deps": 1, "attrs": []}])";

@@ -18,7 +18,8 @@
 namespace weft::chakra_test {
 namespace {
 
-// Traces are encoded by hand here, from the wire layout alone, so that a mistake in the schema cannot cancel out.
+// Traces are encoded by hand here, from the wire layout alone, so that a mistake in the schema
+// cannot cancel out.
 std::string varint(std::uint64_t value) {
   std::string bytes;
   for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
@@ -127,7 +128,8 @@ bool has_assumption(const Workload& workload, const std::string& part) {
 }
 
 TEST(ImportChakra, ReadsSparseIdsAndLaterNodesAndBothKindsOfDependency) {
-  // 900 waits for 17 (data), which stands later, and for 5 (control): the last op ends after 30 + 10 us.
+  // 900 waits for 17 (data), which stands later, and for 5 (control): the last op ends after 30 +
+  // 10 us.
   Node last = compute(900, 10, {17});
   last.ctrl_deps = {5};
   const ChakraFiles files;
@@ -147,7 +149,8 @@ TEST(ImportChakra, EqualRanksShareARole) {
   EXPECT_EQ(workload.role_of, (std::vector<std::uint16_t>{0, 1, 0, 0}));
 }
 
-// In 0 to 7 as they are, others the nearest of these; a receive has none, and neither has a collective that takes its recorded time.
+// In 0 to 7 as they are, others the nearest of these; a receive has none, and neither has a
+// collective that takes its recorded time.
 TEST(ImportChakra, CommPriorityIsThatOfTheNetwork) {
   const auto with_priority = [](Node node, std::int64_t priority) {
     node.numbers["comm_priority"] = priority;
@@ -193,7 +196,8 @@ TEST(ImportChakra, ReadsEveryCollective) {
 }
 
 TEST(ImportChakra, PutsDisjointGroupsIntoOneCommunicator) {
-  // Tensor groups {0,1} {2,3}, data groups {0,2} {1,3}: two communicators, and all ranks play one role.
+  // Tensor groups {0,1} {2,3}, data groups {0,2} {1,3}: two communicators, and all ranks play one
+  // role.
   const ChakraFiles files;
   const std::string json = files.folder().write("groups.json", R"({"1": [0, 1], "2": [2, 3], "3": [0, 2], "4": [1, 3]})");
   const auto rank = [](const std::string& tensor, const std::string& data) {
@@ -248,7 +252,8 @@ TEST(ImportChakra, ARingOfNeighboursIsOneRole) {
 }
 
 TEST(ImportChakra, ThreadsAndGpuStreamsRunInOrder) {
-  // Without dependencies: thread 1 runs 10 + 20 us, GPU stream 1 (another lane) 5 + 7 us, and a node without a lane 40 us.
+  // Without dependencies: thread 1 runs 10 + 20 us, GPU stream 1 (another lane) 5 + 7 us, and a
+  // node without a lane 40 us.
   const auto lane = [](Node node, const char* kind, bool cpu) {
     node.numbers[kind] = 1;
     node.cpu = cpu;
@@ -274,8 +279,8 @@ TEST(ImportChakra, StreamsFollowStartTimes) {
 }
 
 TEST(ImportChakra, NodesWithoutStartTimesFollowTheirIds) {
-  // Free nodes were ordered by their place in the file, so a set in which one rank lists the same collectives in another order was refused.
-  // ASTRA-sim issues free nodes by id.
+  // Free nodes were ordered by their place in the file, so a set in which one rank lists the same
+  // collectives in another order was refused. ASTRA-sim issues free nodes by id.
   const ChakraFiles files;
   const Workload workload = files.import(
       {trace({collective(1, 0, 1000), collective(2, 0, 2000)}), trace({collective(2, 0, 2000), collective(1, 0, 1000)})});
@@ -284,8 +289,8 @@ TEST(ImportChakra, NodesWithoutStartTimesFollowTheirIds) {
 }
 
 TEST(ImportChakra, SaysWhichNodesTakeNoTime) {
-  // Memory nodes and compute nodes that give a tensor size alone took no time without a word. A compute node that gives nothing may have
-  // been measured at 0 us, so nothing is said of it.
+  // Memory nodes and compute nodes that give a tensor size alone took no time without a word. A
+  // compute node that gives nothing may have been measured at 0 us, so nothing is said of it.
   Node load = of_type(compute(1, 0), 2);
   load.numbers = {{"tensor_size", 1'000'000'000}};
   const Node store = of_type(compute(2, 0), 3);
@@ -303,9 +308,10 @@ TEST(ImportChakra, SaysWhichNodesTakeNoTime) {
 }
 
 TEST(ImportChakra, SaysWhichComputeNodesMayOverlap) {
-  // Three independent nodes of 100 us without a lane ran at the same time without a word; ASTRA-sim runs one GPU and one CPU node at a time.
-  // Per processor in order of id: 2 and 3 overlap with the one before, 4 (CPU) is the first of its processor, 5 waits for 3, and 6 comes
-  // after 5 by way of thread 1. Nodes of no duration (8) and of lanes (9) overlap with nothing.
+  // Three independent nodes of 100 us without a lane ran at the same time without a word; ASTRA-sim
+  // runs one GPU and one CPU node at a time. Per processor in order of id: 2 and 3 overlap with the
+  // one before, 4 (CPU) is the first of its processor, 5 waits for 3, and 6 comes after 5 by way of
+  // thread 1. Nodes of no duration (8) and of lanes (9) overlap with nothing.
   const auto on_thread = [](Node node) {
     node.numbers["tid"] = 1;
     node.cpu = true;
@@ -331,7 +337,8 @@ TEST(ImportChakra, InvalidNodesForWhichNothingWaitsTakeNoTime) {
 }
 
 TEST(ImportChakra, SaysThatCommunicationOfCpuOpsIsSimulated) {
-  // A collective with a comm_type was simulated without a word although it is marked as a CPU op, which ASTRA-sim refuses.
+  // A collective with a comm_type was simulated without a word although it is marked as a CPU op,
+  // which ASTRA-sim refuses.
   Node node = collective(1, 0, 4096);
   node.cpu = true;
   const ChakraFiles files;
@@ -341,7 +348,8 @@ TEST(ImportChakra, SaysThatCommunicationOfCpuOpsIsSimulated) {
 }
 
 TEST(ImportChakra, PytorchCallersAreNoDependencies) {
-  // Node 1 names node 2 as its caller, which in turn waits for node 1; and a caller that does not exist.
+  // Node 1 names node 2 as its caller, which in turn waits for node 1; and a caller that does not
+  // exist.
   Node first = compute(1, 10);
   first.ctrl_deps = {2, 999};
   const ChakraFiles files;
@@ -364,7 +372,8 @@ TEST(ImportChakra, CpuSideOfACollectiveCostsItsLaunch) {
 }
 
 TEST(ImportChakra, StreamsThatShareATensorWaitForEachOther) {
-  // Compute stream 7: a (100 us) writes storage 31; all-reduce on stream 14 reads it; b (5 us) does not touch it; c (10 us) copies it back.
+  // Compute stream 7: a (100 us) writes storage 31; all-reduce on stream 14 reads it; b (5 us) does
+  // not touch it; c (10 us) copies it back.
   const auto kernel = [](Node node, std::int64_t stream, const std::string& inputs) {
     node.numbers["tid"] = stream;
     node.inputs = inputs;
@@ -398,9 +407,10 @@ TEST(ImportChakra, OneTraceCanBeReplayedOnManyRanks) {
 }
 
 TEST(ImportChakra, GroupsOfAReplayedRankAreRepeatedOverAllRanks) {
-  // Every group of a replayed rank became everyone, so tensor-parallel collectives of 2 ranks ran among all 16. Recorded on 8 ranks:
-  // tensor parallel {0, 1}, data parallel {0, 2, 4, 6}, "all" without a list and "world" with one, a group without stride, and one that is
-  // none of {0, 1}, {2, 3}, ..., which it once became.
+  // Every group of a replayed rank became everyone, so tensor-parallel collectives of 2 ranks ran
+  // among all 16. Recorded on 8 ranks: tensor parallel {0, 1}, data parallel {0, 2, 4, 6}, "all"
+  // without a list and "world" with one, a group without stride, and one that is none of {0, 1},
+  // {2, 3}, ..., which it once became.
   Node groups = compute(1, 0);
   groups.type = 1;
   groups.name = "## process_group:init ##";
@@ -568,7 +578,8 @@ TEST(ImportChakra, GroupsMustBeKnownAndHoldTheirUsers) {
 }
 
 TEST(ImportChakra, GroupZeroIsAllRanks) {
-  // A list of other ranks for group "0" was dropped without a word; in ASTRA-sim "0" is all ranks whatever the file of groups says.
+  // A list of other ranks for group "0" was dropped without a word; in ASTRA-sim "0" is all ranks
+  // whatever the file of groups says.
   Node node = collective(1, 0, 100);
   node.texts = {{"pg_name", "0"}};
   const std::string file = trace({node});
@@ -641,8 +652,9 @@ TEST_F(RealChakra, ReadsTheFourCollectiveSets) {
   }
 }
 
-// One rank of a real data-parallel ResNet-50 iteration. Facts from the data's description: 3,664 nodes (3,643 compute, 21 collectives, of which
-// 14 are CPU calls), 181,878 data dependencies, 2 broadcasts and 5 all-reduces of 8.2, 31.5, 26.3, 26.6 and 9.7 MB.
+// One rank of a real data-parallel ResNet-50 iteration. Facts from the data's description: 3,664
+// nodes (3,643 compute, 21 collectives, of which 14 are CPU calls), 181,878 data dependencies, 2
+// broadcasts and 5 all-reduces of 8.2, 31.5, 26.3, 26.6 and 9.7 MB.
 TEST_F(RealChakra, ReadsThePytorchRank) {
   WorkloadOptions options;
   options.ranks = 128;
@@ -666,9 +678,10 @@ TEST_F(RealChakra, ReadsThePytorchRank) {
   EXPECT_TRUE(has_assumption(workload, "7 collectives of a recorded trace name no process group"));
 }
 
-// The trace has no start times, so the yardstick is its busiest lane: the compute stream's kernels alone take 292,828 us (sum of their
-// durations), and an iteration cannot be shorter. With collectives at their recorded time the DAG must come out a little longer:
-// the launches before the first kernel and the wait for the last all-reduce, which nothing can hide.
+// The trace has no start times, so the yardstick is its busiest lane: the compute stream's kernels
+// alone take 292,828 us (sum of their durations), and an iteration cannot be shorter. With
+// collectives at their recorded time the DAG must come out a little longer: the launches before the
+// first kernel and the wait for the last all-reduce, which nothing can hide.
 TEST_F(RealChakra, PytorchRankTakesItsMeasuredTime) {
   WorkloadOptions options;
   options.collectives_as_recorded = true;
@@ -684,7 +697,8 @@ TEST_F(RealChakra, PytorchRankTakesItsMeasuredTime) {
   RecordProperty("critical_path_us", std::to_string(path_length.in_us()));
   EXPECT_GE(path_length, busiest);
   EXPECT_LE(path_length.in_us(), busiest.in_us() * 1.03);
-  // The last all-reduce (9.7 MB, 5,327 us recorded) is waited for: without collectives the path is shorter.
+  // The last all-reduce (9.7 MB, 5,327 us recorded) is waited for: without collectives the path is
+  // shorter.
   WorkloadOptions one;
   const Workload without = load_workload(path("pytorch_rank0"), "chakra", one);
   EXPECT_LT(longest_path(without.roles[0]), path_length);

@@ -133,11 +133,12 @@ TEST(ImportGoal, CountsCalcsThatMayOverlap) {
   EXPECT_TRUE(has_assumption(workload, "1 calc may overlap"));
 }
 
-// Ranks 1 and 2 send after 50 and 20 ns, so the first receive from anybody gets rank 2's message. The second, with any tag, is left with
-// rank 1's.
+// Ranks 1 and 2 send after 50 and 20 ns, so the first receive from anybody gets rank 2's message.
+// The second, with any tag, is left with rank 1's.
 TEST(ImportGoal, CountsOverlapsAsSearchingEveryPairDoes) {
-  // Counting went through all ops once per cpu: 60,000 cpus took minutes. Pairs of calcs now share passes; 400 ops on 5 cpus need several.
-  // Every op waits for two earlier ones, so none become ready together, and the order of the file is that of the dependencies.
+  // Counting went through all ops once per cpu: 60,000 cpus took minutes. Pairs of calcs now share
+  // passes; 400 ops on 5 cpus need several. Every op waits for two earlier ones, so none become
+  // ready together, and the order of the file is that of the dependencies.
   std::mt19937_64 random(5);
   for (int round = 0; round < 20; ++round) {
     constexpr std::uint32_t kOps = 400;
@@ -169,8 +170,9 @@ TEST(ImportGoal, CountsOverlapsAsSearchingEveryPairDoes) {
 }
 
 TEST(GoalMatching, TakesTheFirstThatFitsAsSearchingTheListsDoes) {
-  // Every message went through the list of all posted receives and back; both are looked up by source and tag now. Sends and receives
-  // are delayed by calcs of different lengths, so the order of all events is known.
+  // Every message went through the list of all posted receives and back; both are looked up by
+  // source and tag now. Sends and receives are delayed by calcs of different lengths, so the order
+  // of all events is known.
   std::mt19937_64 random(9);
   for (int round = 0; round < 50; ++round) {
     constexpr std::uint32_t kSenders = 3;
@@ -240,8 +242,9 @@ TEST(GoalMatching, TakesTheFirstThatFitsAsSearchingTheListsDoes) {
 }
 
 TEST(GoalMatching, FindsWhatWasTakenFromManyReceivesAtOnce) {
-  // Each unmatched receive went through all messages that wildcard receives had taken. Of the 40'000 receives of tag 1 none could have
-  // had one of the 40'000 messages of tag 0; the last receive could: the first of them.
+  // Each unmatched receive went through all messages that wildcard receives had taken. Of the
+  // 40'000 receives of tag 1 none could have had one of the 40'000 messages of tag 0; the last
+  // receive could: the first of them.
   constexpr std::uint32_t kMessages = 40'000;
   std::vector<GoalRank> ranks(2);
   for (std::uint32_t r = 0; r < 2; ++r) {
@@ -293,7 +296,8 @@ std::uint32_t ordinal_of(const Workload& workload, std::uint32_t rank, OpKind ki
 }
 
 TEST(ImportGoal, EqualMessagesMatchAsTheyAreIssued) {
-  // They matched in the order of the file, and this schedule, which LogGOPSim runs, was refused: c is issued at 0, b after 1 ms.
+  // They matched in the order of the file, and this schedule, which LogGOPSim runs, was refused: c
+  // is issued at 0, b after 1 ms.
   const std::string sender = "num_ranks 2\nrank 0 { a: calc 1000000; b: send 2000000b to 1; b requires a; c: send 10b to 1 }\n";
   const Workload workload = GoalFile().import(sender + "rank 1 { recv 10b from 0; recv 2000000b from 0 }\n");
   EXPECT_EQ(ordinal_of(workload, 0, OpKind::send, 10), 0U);
@@ -314,7 +318,8 @@ TEST(ImportGoal, ReceivesMatchAsTheyAreIssuedToo) {
 }
 
 TEST(ImportGoal, AnIrequiresOrdersEqualMessages) {
-  // s is issued right after t. Both wait for a; that t comes first is not among the dependencies that remain once the start of t is an op.
+  // s is issued right after t. Both wait for a; that t comes first is not among the dependencies
+  // that remain once the start of t is an op.
   for (const std::string waits : {"t requires a; ", ""}) {
     const Workload workload = GoalFile().import("num_ranks 2\nrank 0 { a: calc 1; s: send 1b to 1; t: send 2b to 1; " + waits +
                                                 "s irequires t }\nrank 1 { recv 2b from 0; recv 1b from 0 }\n");
@@ -334,8 +339,8 @@ TEST(ImportGoal, OrdersThatDependenciesSettleNeedNoRehearsal) {
 }
 
 TEST(GoalOrder, CountsWhatSearchingEveryPairDoes) {
-  // Dependencies point back, so file order is an order of theirs. A pair is settled if all that its first op waits for comes before its
-  // second op; with irequires, if the first op itself does.
+  // Dependencies point back, so file order is an order of theirs. A pair is settled if all that its
+  // first op waits for comes before its second op; with irequires, if the first op itself does.
   std::mt19937_64 random(4);
   std::uint64_t open_in_all = 0;
   for (int round = 0; round < 400; ++round) {
@@ -377,8 +382,9 @@ TEST(GoalOrder, CountsWhatSearchingEveryPairDoes) {
 }
 
 TEST(ImportGoal, IssueOrderIsThatOfTheStarts) {
-  // Sends of different sizes with one tag, calcs between them and dependencies of both kinds; the start of every op follows from the
-  // dependencies alone, and no two sends start at one instant, as the calcs' durations are distinct powers of two.
+  // Sends of different sizes with one tag, calcs between them and dependencies of both kinds; the
+  // start of every op follows from the dependencies alone, and no two sends start at one instant,
+  // as the calcs' durations are distinct powers of two.
   std::mt19937_64 random(6);
   for (int round = 0; round < 50; ++round) {
     constexpr std::uint32_t kPairs = 12;
@@ -476,7 +482,8 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"unmatched_receive", "num_ranks 2\nrank 0 { calc 1 }\nrank 1 {\n recv 8b from 0\n}\n", "in op \"line 4\""},
         Fault{"unequal_sizes", "num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 9b from 0 }\n",
               "but op \"line 3\" receives 9B [unmatched-send]"},
-        // a takes rank 1's message, which b needed, although rank 2's would have done; neither was named.
+        // a takes rank 1's message, which b needed, although rank 2's would have done; neither was
+        // named.
         Fault{"racing_wildcards",
               "num_ranks 3\nrank 0 { a: recv 8b from -1 tag -1; b: recv 8b from -1 tag 7; b requires a }\nrank 1 { s: send 8b to 0 "
               "tag 7 }\n"
@@ -509,7 +516,8 @@ TEST(ImportGoal, ManyErrorsAreCountedToo) {
   EXPECT_HAS(GoalFile().errors(text + "}\n"), "[unknown-keyword]");
 }
 
-/// What read_goal_text() finds, the slow way: for files of the plain form that random_schedule() writes.
+/// What read_goal_text() finds, the slow way: for files of the plain form that random_schedule()
+/// writes.
 struct PlainOp {
   std::string kind;
   std::int64_t amount = 0;

@@ -99,7 +99,8 @@ TEST(ImportHtsim, TriggersAtTheSameNodeAreEdges) {
 }
 
 TEST(ImportHtsim, TriggersAtAnotherNodeSendAnEmptyMessage) {
-  // The ring of csg-htsim's gen_allreduce.py: 1 -> 2 starts when 0 has sent to 1, which 0 must tell 1.
+  // The ring of csg-htsim's gen_allreduce.py: 1 -> 2 starts when 0 has sent to 1, which 0 must tell
+  // 1.
   const Workload workload = MatrixFile().import(
       "Nodes 3\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 10 send_done_trigger 5\n1->2 id 2 trigger 5 size 20\ntrigger id "
       "5 oneshot\n");
@@ -144,8 +145,9 @@ TEST(ImportHtsim, MultishotKeepsConnectionsUnderWay) {
 }
 
 TEST(ImportHtsim, MultishotFollowsTheSizesOfConnections) {
-  // Activations were put in order by the starts of connections only, so 1 MB ended before 1 kB. At 100 Gb/s 1 kB takes 80 ns, 1 MB 80 us and the
-  // 100 kB that start after 10 us end at 18 us: the order is 1 kB, 100 kB, 1 MB.
+  // Activations were put in order by the starts of connections only, so 1 MB ended before 1 kB. At
+  // 100 Gb/s 1 kB takes 80 ns, 1 MB 80 us and the 100 kB that start after 10 us end at 18 us: the
+  // order is 1 kB, 100 kB, 1 MB.
   const Workload workload = MatrixFile().import(
       "Nodes 8\nConnections 6\nTriggers 1\n0->1 id 1 start 0 size 1000000 send_done_trigger 1\n0->2 id 2 start 0 size 1000 "
       "send_done_trigger 1\n0->3 id 3 start 10000000 size 100000 send_done_trigger 1\n0->4 id 4 trigger 1 size 40\n"

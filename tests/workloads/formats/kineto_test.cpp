@@ -87,7 +87,8 @@ std::string collective(const std::string& name, int elements, const std::string&
          (more.empty() ? "" : ", " + more);
 }
 
-/// Start of every op in microseconds if each starts when its predecessors have ended; `changed` replaces durations by name.
+/// Start of every op in microseconds if each starts when its predecessors have ended; `changed`
+/// replaces durations by name.
 std::multimap<std::string, double> starts_us(const RoleDag& dag, const std::map<std::string, Duration>& changed = {}) {
   std::vector<Duration> start(dag.size());
   std::multimap<std::string, double> starts;
@@ -150,7 +151,8 @@ Op op_named(const RoleDag& dag, const std::string& name) {
 
 TEST_F(KinetoTest, KernelsStartAfterTheirLaunchAndTheirStream) {
   // CPU: a [0, 10] launches k1 at 4, b [11, 16] launches k2 at 12. GPU: k1 [9, 29], k2 [30, 40].
-  // Stretches: a until 4, a until 10, host until 11, b until 12, b until 16; k1 waits 5 us after its launch, k2 1 us after k1.
+  // Stretches: a until 4, a until 10, host until 11, b until 12, b until 16; k1 waits 5 us after
+  // its launch, k2 1 us after k1.
   TraceText trace;
   trace.op(1, "a", 0, 10).launched(1, 4, 3, 7, "k1", 9, 20).op(1, "b", 11, 5).launched(1, 12, 2, 7, "k2", 30, 10);
   const Workload workload = recorded(trace);
@@ -166,8 +168,9 @@ TEST_F(KinetoTest, KernelsStartAfterTheirLaunchAndTheirStream) {
   EXPECT_EQ(op_named(dag, "a").processor, Processor::cpu);
   EXPECT_EQ(op_named(dag, "host").duration, Duration::us(1));
 
-  // What depends on a longer op moves: k1 twice as long moves k2 by 20 us; a longer "host" moves k2's launch, which does not matter
-  // until it takes longer than k1: 10 + 50 + 1 (b) = launch at 61, when k1 and the gap are long over.
+  // What depends on a longer op moves: k1 twice as long moves k2 by 20 us; a longer "host" moves
+  // k2's launch, which does not matter until it takes longer than k1: 10 + 50 + 1 (b) = launch at
+  // 61, when k1 and the gap are long over.
   EXPECT_EQ(start_us(dag, "k2", {{"k1", Duration::us(40)}}), 50);
   EXPECT_EQ(start_us(dag, "k2", {{"host", Duration::us(2)}}), 30);
   EXPECT_EQ(start_us(dag, "k2", {{"host", Duration::us(50)}}), 61);
@@ -231,19 +234,22 @@ TEST_F(KinetoTest, KernelsWithoutALaunchFollowTheirStream) {
 // --- The CPU waits for the GPU ---
 
 TEST_F(KinetoTest, DeviceSynchronizeWaitsForEveryStream) {
-  // The call lasts from 20 to 60. k1 ends at 50, k2 (another stream) at 55: 5 us of the call remain behind k2.
+  // The call lasts from 20 to 60. k1 ends at 50, k2 (another stream) at 55: 5 us of the call remain
+  // behind k2.
   TraceText trace;
   trace.op(1, "a", 0, 10).launched(1, 1, 1, 7, "k1", 10, 40).launched(1, 3, 1, 8, "k2", 15, 40);
   trace.call(1, "cudaDeviceSynchronize", 20, 40, 1).op(1, "b", 61, 1);
   const RoleDag dag = recorded(trace).roles.at(0);
   EXPECT_EQ(start_us(dag, "b"), 61);
   EXPECT_EQ(start_us(dag, "b", {{"k2", Duration::us(50)}}), 71);
-  EXPECT_EQ(start_us(dag, "b", {{"k1", Duration::us(50)}}), 66);  // k1 ends at 60, 5 + 1 us later b begins
+  // k1 ends at 60, 5 + 1 us later b begins
+  EXPECT_EQ(start_us(dag, "b", {{"k1", Duration::us(50)}}), 66);
   EXPECT_EQ(start_us(dag, "b", {{"k1", Duration::us(1)}, {"k2", Duration::us(1)}}), 26);
 }
 
 TEST_F(KinetoTest, SynchronizeThatReturnsAtTheVeryEndOfAKernelStillWaits) {
-  // Nothing of the call remains behind k, which ends with it at 40; the launch at 40 must not lose the wait.
+  // Nothing of the call remains behind k, which ends with it at 40; the launch at 40 must not lose
+  // the wait.
   TraceText trace;
   trace.op(1, "a", 0, 10).launched(1, 1, 1, 7, "k", 10, 30).call(1, "cudaDeviceSynchronize", 20, 20, 1);
   trace.launched(1, 40, 2, 8, "after", 42, 3);
@@ -336,8 +342,8 @@ TEST_F(KinetoTest, WatchersAreLeftOutOfAnIteration) {
 
 // --- Streams wait for each other ---
 
-/// A kernel, an all-reduce on another stream, a wait, and a kernel behind it. The gradient ends at 110, the all-reduce takes [111,
-/// 211].
+/// A kernel, an all-reduce on another stream, a wait, and a kernel behind it. The gradient ends at
+/// 110, the all-reduce takes [111, 211].
 TraceText gradient_exchange(bool with_waits) {
   TraceText trace(world(0, 2, R"({"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]})"));
   trace.op(1, "backward", 0, 20).launched(1, 1, 2, 7, "gradient", 10, 100);
@@ -367,8 +373,8 @@ TEST_F(KinetoTest, CommunicationWaitsForItsGradientAndTheUpdateForCommunication)
 }
 
 TEST_F(KinetoTest, WaitsOfAThreadMeetItsCommunicationInOrder) {
-  // Two all-reduces [20, 40] and [40, 90]; the first wait is for the first although the second has been launched as well: "copy1"
-  // begins when the first ends, "copy2" when the second does.
+  // Two all-reduces [20, 40] and [40, 90]; the first wait is for the first although the second has
+  // been launched as well: "copy1" begins when the first ends, "copy2" when the second does.
   TraceText trace;
   trace.op(1, "a", 0, 1).launched(1, 2, 1, 20, "ncclAllReduce1", 20, 20).launched(1, 4, 1, 20, "ncclAllReduce2", 40, 50);
   trace.call(1, "cudaStreamWaitEvent", 6, 1, 1).launched(1, 8, 1, 7, "copy1", 42, 5);
@@ -381,7 +387,8 @@ TEST_F(KinetoTest, WaitsOfAThreadMeetItsCommunicationInOrder) {
 }
 
 TEST_F(KinetoTest, CudaSyncEventsOrderStreams) {
-  // "consumer" (stream 8) waits for the event recorded behind k1, not for k2, which is later on the same stream.
+  // "consumer" (stream 8) waits for the event recorded behind k1, not for k2, which is later on the
+  // same stream.
   TraceText trace;
   trace.op(1, "a", 0, 1).launched(1, 2, 1, 7, "k1", 10, 20).call(1, "cudaEventRecord", 4, 1, 60).launched(1, 6, 1, 7, "k2", 30, 5);
   trace.call(1, "cudaStreamWaitEvent", 8, 1, 61).launched(1, 10, 1, 8, "consumer", 36, 5);
@@ -486,13 +493,16 @@ TraceText three_steps(const std::string& mark, bool odd = false) {
 }
 
 TEST_F(KinetoTest, KernelsTakeTheirMeanOverIterationsThatAreAlike) {
-  // Steps last 100, 100 and 109 us; the typical one (lower median, first among equals by length: 0, 1, 2) is number 1.
+  // Steps last 100, 100 and 109 us; the typical one (lower median, first among equals by length: 0,
+  // 1, 2) is number 1.
   const Workload workload = import(three_steps("ProfilerStep#"), {});
-  EXPECT_EQ(op_named(workload.roles.at(0), "kernel").duration, Duration::us(30));  // (10 + 20 + 60) / 3
+  // (10 + 20 + 60) / 3
+  EXPECT_EQ(op_named(workload.roles.at(0), "kernel").duration, Duration::us(30));
   EXPECT_HAS(notes(workload), "of 3 iterations (by ProfilerStep annotations), number 1 is taken");
   EXPECT_HAS(notes(workload), "kernels take their mean over 3 iterations of the same kernels");
 
-  // Another kernel in the last one: only two are alike, (10 + 20) / 2, and the last one stands alone.
+  // Another kernel in the last one: only two are alike, (10 + 20) / 2, and the last one stands
+  // alone.
   EXPECT_EQ(op_named(import(three_steps("ProfilerStep#", true), {}).roles.at(0), "kernel").duration, Duration::us(15));
   KinetoOptions options;
   options.iteration = 2;
@@ -520,10 +530,12 @@ TraceText communicating_steps(const std::string& verb, const std::vector<std::pa
 }
 
 TEST_F(KinetoTest, IterationsThatMoveOtherSizesAreNotAlike) {
-  // Iterations were alike when their kernels had the same names, so a last, smaller batch was averaged with the full ones.
+  // Iterations were alike when their kernels had the same names, so a last, smaller batch was
+  // averaged with the full ones.
   const std::vector<std::pair<int, double>> steps = {{1000, 10}, {1000, 20}, {400, 2}, {1000, 30}};
   const Workload workload = import(communicating_steps("allreduce", steps), {2, {}, "", false});
-  EXPECT_EQ(op_named(workload.roles.at(0), "kernel").duration, Duration::us(20));  // (10 + 20 + 30) / 3
+  // (10 + 20 + 30) / 3
+  EXPECT_EQ(op_named(workload.roles.at(0), "kernel").duration, Duration::us(20));
   EXPECT_HAS(notes(workload), "kernels take their mean over 3 iterations of the same kernels");
   // The sizes of all-to-alls follow the routing of a mixture of experts: (10 + 20 + 2 + 30) / 4.
   const Workload routed = import(communicating_steps("all_to_allv", steps), {2, {}, "", false});
@@ -538,7 +550,8 @@ TEST_F(KinetoTest, OptimizerStepsMarkIterationsWhereTheProfilerDoesNot) {
 }
 
 TEST_F(KinetoTest, RepetitionMarksIterationsWhereNothingElseDoes) {
-  // Four rounds of 20 kernels behind 3 kernels of warm-up; kernel 5 takes 10, 20, 30, 40 us, the others 1.
+  // Four rounds of 20 kernels behind 3 kernels of warm-up; kernel 5 takes 10, 20, 30, 40 us, the
+  // others 1.
   TraceText trace;
   double now = 0;
   const auto run = [&](const std::string& name, double duration) {
@@ -568,14 +581,16 @@ TEST_F(KinetoTest, WithoutIterationsTheTraceIsOne) {
 }
 
 TEST_F(KinetoTest, WorkOfEarlierIterationsDoesNotDelayTheOneTaken) {
-  // The GPU is 500 us behind: the kernel of step 2 is launched at 1002 and runs [1600, 1650] behind that of step 1, [20, 1599].
+  // The GPU is 500 us behind: the kernel of step 2 is launched at 1002 and runs [1600, 1650] behind
+  // that of step 1, [20, 1599].
   TraceText trace;
   trace.annotation(1, "ProfilerStep#1", 0, 1000).annotation(1, "ProfilerStep#2", 1000, 100);
   trace.op(1, "work", 0, 900).launched(1, 10, 5, 7, "slow", 20, 1579);
   trace.op(1, "work", 1000, 80).launched(1, 1002, 3, 7, "quick", 1600, 50);
   KinetoOptions options;
   options.iteration = 1;
-  // Launch at 2 us, the 1 us between the kernels, 50 us: ends at 53; the thread's time ends the iteration at 100.
+  // Launch at 2 us, the 1 us between the kernels, 50 us: ends at 53; the thread's time ends the
+  // iteration at 100.
   const Workload workload = import(trace, options);
   EXPECT_EQ(start_us(workload.roles.at(0), "quick"), 3);
   EXPECT_EQ(longest_path(workload.roles.at(0)), Duration::us(100));
@@ -672,7 +687,8 @@ TraceText reducing_rank(int size, const std::string& group) {
 }
 
 TEST_F(KinetoTest, ListsThatPyTorchCutShortGoOnAsTheyBegan) {
-  // Lists of more than 30 ranks end in "...". They were dropped, so that the 64 even ranks of 128 became the 64 neighbours {0 .. 63}.
+  // Lists of more than 30 ranks end in "...". They were dropped, so that the 64 even ranks of 128
+  // became the 64 neighbours {0 .. 63}.
   std::string even;
   std::string halves;
   for (int i = 0; i < 30; ++i) {
@@ -700,7 +716,8 @@ TEST_F(KinetoTest, ListsThatPyTorchCutShortGoOnAsTheyBegan) {
           collective("allreduce", 10, "Float", name + "[" + halves + R"(...]", "Global rank start": 0, "Global rank stride": 2)"));
   EXPECT_EQ(communicator(replayed(regular, 128)).group_of(RankId(126)), communicator(replayed(regular, 128)).group_of(RankId(0)));
 
-  // Lists that do not go on evenly: unevenly spaced ranks, or a start for which PyTorch wrote no stride, as there is none.
+  // Lists that do not go on evenly: unevenly spaced ranks, or a start for which PyTorch wrote no
+  // stride, as there is none.
   for (const std::string& list : {halves + "...]\"", even + "...]\", \"Global rank start\": 0"}) {
     const Workload guessed = replayed(reducing_rank(128, name + "[" + list), 128);
     EXPECT_EQ(communicator(guessed).group_of(RankId(0)), communicator(guessed).group_of(RankId(63)));
@@ -714,8 +731,8 @@ TEST_F(KinetoTest, ListsThatPyTorchCutShortGoOnAsTheyBegan) {
 }
 
 TEST_F(KinetoTest, ElementsInAndOutMustFitTheGroup) {
-  // Only "In msg nelems" was read; what contradicts it went by in silence. Of a group of two, 10 elements gather to 20, and 20 scatter
-  // to 10.
+  // Only "In msg nelems" was read; what contradicts it went by in silence. Of a group of two, 10
+  // elements gather to 20, and 20 scatter to 10.
   struct Case {
     const char* name;
     int in;
@@ -741,7 +758,8 @@ TEST_F(KinetoTest, ElementsInAndOutMustFitTheGroup) {
 }
 
 TEST_F(KinetoTest, GroupsOfWhichOnlyTheSizeIsKnownAreNeighbours) {
-  // Four of eight ranks, nobody says which: {0 .. 3} and {4 .. 7}. Three do not divide eight: everyone.
+  // Four of eight ranks, nobody says which: {0 .. 3} and {4 .. 7}. Three do not divide eight:
+  // everyone.
   for (const auto& [size, groups] : {std::pair(4, 2u), std::pair(3, 1u)}) {
     TraceText trace(world(0, 8));
     trace.op(1, "a", 0, 10);
@@ -773,7 +791,8 @@ TEST_F(KinetoTest, SetsAreNamedByAFolderOrThePrefixOfTheirFiles) {
   for (const std::string& path : {set.path("run_rank"), set.path("run_"), set.path("")}) {
     const Workload workload = import_kineto(path, {});
     EXPECT_EQ(workload.rank_count, 2u);
-    EXPECT_EQ(workload.role_of, (std::vector<std::uint16_t>{0, 0}));  // collectives lost their times, so the ranks are equal
+    // collectives lost their times, so the ranks are equal
+    EXPECT_EQ(workload.role_of, (std::vector<std::uint16_t>{0, 0}));
     EXPECT_EQ(kineto_files(path).size(), 2u);
   }
   EXPECT_EQ(workload_files(set.path("run_rank0.json"), "kineto").size(), 1u);
@@ -894,8 +913,9 @@ TEST_F(KinetoSet, SendsAndReceivesFindTheirPeers) {
 }
 
 TEST_F(KinetoSet, PeersInArgumentsAreRanksAndThoseInAnnotationsArePositions) {
-  // PyTorch writes "Dst Rank" as a rank of the world (groupRanks[...]); it was read as a position in the group, so that rank 1 of the
-  // group {1, 2, 3} which sent to rank 2 sent to rank 3. "nccl:send 0->1" goes from and to positions: in this group ranks 1 and 2.
+  // PyTorch writes "Dst Rank" as a rank of the world (groupRanks[...]); it was read as a position
+  // in the group, so that rank 1 of the group {1, 2, 3} which sent to rank 2 sent to rank 3.
+  // "nccl:send 0->1" goes from and to positions: in this group ranks 1 and 2.
   const auto part = [](const std::string& verb, const std::string& more) {
     return collective(verb, 100, "Half", in_group("pp", "[1, 2, 3]", 3, more));
   };
@@ -933,8 +953,9 @@ TEST_F(KinetoSet, PeersInArgumentsAreRanksAndThoseInAnnotationsArePositions) {
 }
 
 TEST_F(KinetoTest, AReplayedRankWithOnePeerStandsForOneOfEachPair) {
-  // The first of four pipeline stages, two ranks apart: rank 0 sends to rank 2 and gets something back. That every rank does so is
-  // impossible, as rank 2 would have to receive what it was never sent; the other half of the ranks does the opposite.
+  // The first of four pipeline stages, two ranks apart: rank 0 sends to rank 2 and gets something
+  // back. That every rank does so is impossible, as rank 2 would have to receive what it was never
+  // sent; the other half of the ranks does the opposite.
   const auto exchange = [](int rank, int peer) {
     TraceText trace(world(rank, 8));
     trace.op(1, "a", 0, 10);
@@ -971,7 +992,8 @@ TEST_F(KinetoTest, AReplayedRankWithOnePeerStandsForOneOfEachPair) {
   EXPECT_HAS(errors(exchange(0, 2), six), "[unmatched-");
 }
 
-/// A rank whose steps, numbered from `first`, last so long, each with its own call of the CPU and one all-reduce of so many elements.
+/// A rank whose steps, numbered from `first`, last so long, each with its own call of the CPU and
+/// one all-reduce of so many elements.
 TraceText stepping_rank(int rank, const std::vector<double>& lengths, const std::vector<int>& elements, std::size_t first = 0) {
   TraceText trace(world(rank, 2));
   double begin = 0;
@@ -985,8 +1007,9 @@ TraceText stepping_rank(int rank, const std::vector<double>& lengths, const std:
 }
 
 TEST_F(KinetoSet, AllRanksTakeTheSameIteration) {
-  // Each rank took the iteration of median length by its own clock, here number 1 on rank 0 and number 2 on rank 1, so that collectives
-  // of different iterations met. Longest over the ranks: 100, 200 and 120 us, of which number 2 is the median.
+  // Each rank took the iteration of median length by its own clock, here number 1 on rank 0 and
+  // number 2 on rank 1, so that collectives of different iterations met. Longest over the ranks:
+  // 100, 200 and 120 us, of which number 2 is the median.
   const std::vector<int> same = {10, 10, 10};
   const std::vector<TraceText> ranks = {stepping_rank(0, {100, 110, 120}, same), stepping_rank(1, {100, 200, 110}, same)};
   const Workload workload = import_set(ranks);
@@ -995,18 +1018,21 @@ TEST_F(KinetoSet, AllRanksTakeTheSameIteration) {
   }
   EXPECT_HAS(notes(workload), "of 3 iterations (by ProfilerStep annotations), number 2 is taken");
 
-  // Iterations that differ on one rank only are of different kinds: 0, 2 and 3 are alike, and last 100, 110 and 105 us.
+  // Iterations that differ on one rank only are of different kinds: 0, 2 and 3 are alike, and last
+  // 100, 110 and 105 us.
   const std::vector<TraceText> odd = {stepping_rank(0, {100, 101, 102, 103}, {10, 99, 10, 10}),
                                       stepping_rank(1, {100, 101, 110, 105}, {10, 99, 10, 10})};
   EXPECT_HAS(notes(import_set(odd)), "number 3 is taken");
-  // The last iteration of rank 0 is missing on rank 1: of the others, 100, 110 and 105 us long, the median is number 2.
+  // The last iteration of rank 0 is missing on rank 1: of the others, 100, 110 and 105 us long, the
+  // median is number 2.
   const std::vector<TraceText> shorter = {stepping_rank(0, {100, 100, 100, 107}, {10, 10, 10, 10}),
                                           stepping_rank(1, {100, 110, 105}, same)};
   EXPECT_HAS(notes(import_set(shorter)), "of 3 iterations that all ranks have (by ProfilerStep annotations), number 2 is taken");
 }
 
 TEST_F(KinetoSet, IterationsAreMatchedByTheirStepNumbers) {
-  // They were matched by position in the file: #5 of rank 0 met #6 of rank 1, whose recording began a step later.
+  // They were matched by position in the file: #5 of rank 0 met #6 of rank 1, whose recording began
+  // a step later.
   const std::vector<TraceText> ranks = {stepping_rank(0, {100, 110, 120}, {10, 20, 30}, 5),
                                         stepping_rank(1, {110, 120}, {20, 30}, 6)};
   const auto expect_step = [&](const Workload& workload, const std::string& step, std::uint32_t position, std::int64_t elements) {
@@ -1079,7 +1105,8 @@ std::string exchange(int size, int elements, const std::string& sent, int elemen
 }
 
 TEST_F(KinetoSet, SplitsOfAllRanksMakeATable) {
-  // Uneven all-to-alls ran as even ones of the mean size. Tensors of 10 floats a row: 1 and 3 rows from rank 0, 2 and 0 from rank 1.
+  // Uneven all-to-alls ran as even ones of the mean size. Tensors of 10 floats a row: 1 and 3 rows
+  // from rank 0, 2 and 0 from rank 1.
   const std::vector<TraceText> traces = {rank_trace(0, 2, exchange(2, 40, "[1, 3]", 30, "[1, 2]")),
                                          rank_trace(1, 2, exchange(2, 20, "[2, 0]", 30, "[3, 0]"))};
   const Workload workload = import_set(traces);
@@ -1123,7 +1150,8 @@ TEST_F(KinetoSet, SplitsThatOneRankDoesNotSayRunEvenly) {
 }
 
 TEST_F(KinetoTest, ReplayedSplitsAreThoseOfEveryRank) {
-  // The recorded rank sends 1, 3 rows of 10 floats to its group of two; on four ranks there are two such groups, one table.
+  // The recorded rank sends 1, 3 rows of 10 floats to its group of two; on four ranks there are two
+  // such groups, one table.
   TraceText trace(world(0, 4));
   const std::string group = R"(, "Process Group Name": "ep", "Process Group Ranks": "[0, 1]")";
   trace.op(1, "a", 0, 10).launched(1, 1, 2, 20, "ncclKernel", 10, 100, exchange(2, 40, "[1, 3]") + group);

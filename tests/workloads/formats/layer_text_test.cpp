@@ -80,8 +80,9 @@ TEST(LayerText, RunsATransformerAsAstraSimDoes) {
   const Workload workload = simai(std::string("HYBRID_TRANSFORMER model_parallel_NPU_group: 4 all_gpus: 8\n2\n") + kTwoRows);
   EXPECT_EQ(workload.rank_count, 8U);
   EXPECT_EQ(workload.name, "layers.txt");
-  // Forward a, its gather and update block b; then b backwards with its input gradient exchanged before its weight gradient; b's
-  // weight exchange runs beside a's backward, and a's follows it on the stream of "dp".
+  // Forward a, its gather and update block b; then b backwards with its input gradient exchanged
+  // before its weight gradient; b's weight exchange runs beside a's backward, and a's follows it on
+  // the stream of "dp".
   const std::map<std::string, Names> expected = {
       {"a.0.fwd", {}},
       {"a.0.fwd_comm", {"a.0.fwd"}},
@@ -104,7 +105,8 @@ TEST(LayerText, RunsATransformerAsAstraSimDoes) {
   EXPECT_EQ(communicator_of(workload, "a.0.fwd_comm"), "tp");
   EXPECT_EQ(communicator_of(workload, "a.0.igrad_comm"), "tp");
   EXPECT_EQ(communicator_of(workload, "a.0.wgrad_comm"), "dp");
-  // SimAI's all-gather of 400 bytes among 4 ranks: 100 of each. A reduce-scatter's input is the whole buffer.
+  // SimAI's all-gather of 400 bytes among 4 ranks: 100 of each. A reduce-scatter's input is the
+  // whole buffer.
   EXPECT_EQ(op_named(workload, "a.0.fwd_comm").bytes, Bytes::of(100));
   EXPECT_EQ(op_named(workload, "a.0.igrad_comm").bytes, Bytes::of(800));
   EXPECT_EQ(op_named(workload, "a.0.wgrad_comm").bytes, Bytes::of(1200));
@@ -144,7 +146,8 @@ TEST(LayerText, DividesRanksAsMegatronDoes) {
   EXPECT_EQ(communicator_of(workload, "last.1.fwd_comm"), "dp");
   EXPECT_EQ(communicator_of(workload, "last.1.igrad_comm"), "tp");
   EXPECT_EQ(communicator_of(workload, "last.1.wgrad_comm"), "dp");
-  // The one micro-batch ends with the forward of the last row; its gradients leave after the first row's input gradient.
+  // The one micro-batch ends with the forward of the last row; its gradients leave after the first
+  // row's input gradient.
   EXPECT_EQ(waits(workload).at("pp.0.0.fwd_send"), (Names{"last.1.fwd_comm"}));
   EXPECT_EQ(waits(workload).at("last.1.igrad"), (Names{"pp.0.0.fwd_send", "pp.0.0.fwd_recv"}));
   EXPECT_EQ(waits(workload).at("embedding_layer.0.wgrad"), (Names{"pp.0.0.bwd_send", "pp.0.0.bwd_recv"}));
@@ -159,7 +162,8 @@ TEST(LayerText, RecomputesFromTheCheckpoint) {
       "b -1 2 NONE 0 20 NONE 0 200 NONE 0 1\n"
       "c -1 3 ALLREDUCE 64 30 NONE 0 300 NONE 0 1\n"
       "d -1 4 NONE 0 40 NONE 0 400 NONE 0 1\n");
-  // Before the backward of d, row 2 (c) runs again with its collective; before that of b, row 0 (a).
+  // Before the backward of d, row 2 (c) runs again with its collective; before that of b, row 0
+  // (a).
   const auto all = waits(workload);
   EXPECT_EQ(all.at("c.2.fwd.again"), (Names{"d.3.fwd"}));
   EXPECT_EQ(all.at("c.2.fwd_comm.again"), (Names{"c.2.fwd_comm", "c.2.fwd.again"}));
@@ -378,12 +382,14 @@ TEST(LayerText, ReadsTheLargeSample) {
   EXPECT_EQ(sizes["ep"], 16U);
   EXPECT_EQ(sizes["dp_ep"], 24U);
   EXPECT_EQ(sizes["pp"], 12U);
-  // By the table's rows: 192 layers x (7 mlp + attention column and row), of whose 384 ALLTOALL_EP rows both sides are in ep; a
-  // REDUCESCATTER of 0 bytes in the input gradient of 192 + 24 rows is left out.
+  // By the table's rows: 192 layers x (7 mlp + attention column and row), of whose 384 ALLTOALL_EP
+  // rows both sides are in ep; a REDUCESCATTER of 0 bytes in the input gradient of 192 + 24 rows is
+  // left out.
   EXPECT_EQ(ops["ep"], 2U * 384);
   EXPECT_EQ(ops["dp"], 2U);
   EXPECT_EQ(ops["dp_ep"], 2U);
-  // embedding_grads; 24 embeddings; attention_column and final_column forward only; row, 5 other mlp rows both ways; 3 + 4 all-reduces.
+  // embedding_grads; 24 embeddings; attention_column and final_column forward only; row, 5 other
+  // mlp rows both ways; 3 + 4 all-reduces.
   EXPECT_EQ(ops["tp"], 1U + 24 + 192 + 24 + 2 * 192 * (1 + 5) + 3 + 4);
   // 24 micro-batches x 8 messages, forward and backward.
   EXPECT_EQ(ops["pp"], 2U * 24 * 8);

@@ -1,4 +1,5 @@
-// Job templates: samples have the published aggregates, fits find the parameters that made the aggregates, mistakes are told.
+// Job templates: samples have the published aggregates, fits find the parameters that made the
+// aggregates, mistakes are told.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,19 +37,22 @@ JobTrace make(const std::string& name, const Settings& settings = {}, std::uint6
   return module.make(params, seed, place);
 }
 
-/// E[min(X, L)^2] of a log-normal X: e^(2 mu + 2 sigma^2) Phi(z - 2 sigma) + L^2 Phi(-z), z = (ln L - mu) / sigma.
+/// E[min(X, L)^2] of a log-normal X: e^(2 mu + 2 sigma^2) Phi(z - 2 sigma) + L^2 Phi(-z), z = (ln L
+/// - mu) / sigma.
 double capped_square(double mu, double sigma, double max) {
   const auto below = [](double z) { return std::erfc(-z / std::sqrt(2.)) / 2; };
   const double z = (std::log(max) - mu) / sigma;
   return std::exp(2 * mu + 2 * sigma * sigma) * below(z - 2 * sigma) + max * max * below(-z);
 }
 
-/// The rows of cluster_summary.csv, GPU jobs only: of the Helios data set (Hu et al., SC 2021) and of AcmeTrace (Hu et al., NSDI 2024). The longest run
-/// times and largest jobs are of all of Helios, in the latter.
+/// The rows of cluster_summary.csv, GPU jobs only: of the Helios data set (Hu et al., SC 2021) and
+/// of AcmeTrace (Hu et al., NSDI 2024). The longest run times and largest jobs are of all of
+/// Helios, in the latter.
 struct Published {
   const char* name;
   double jobs, run_mean_s, run_median_s, run_max_s, gpus_mean;
-  std::uint32_t gpus_max;  ///< Helios: a quarter of the cluster, as Venus' largest virtual cluster of 32 x 8 GPUs
+  /// Helios: a quarter of the cluster, as Venus' largest virtual cluster of 32 x 8 GPUs
+  std::uint32_t gpus_max;
   std::array<double, 3> shares, gpu_s;
   double days;
 };
@@ -89,8 +93,10 @@ const std::vector<Published> published = {
     {"acme_kalos", 19907, 1259.689, 124, 625740, 26.77, 1024, {.541, .062, .397}, {1667685146., 3239202064., 426292851.}, 184},
 };
 
-/// The mean of `values` is within 4.5 standard errors of the published one: of 100,000 right samples one is further off. `square` is the mean square of
-/// the law that was drawn from; a sample's own is too small whenever it lacks its share of the few longest jobs, of which most of it comes.
+/// The mean of `values` is within 4.5 standard errors of the published one: of 100,000 right
+/// samples one is further off. `square` is the mean square of the law that was drawn from; a
+/// sample's own is too small whenever it lacks its share of the few longest jobs, of which most of
+/// it comes.
 void expect_mean(const std::vector<double>& values, double mean, double square, const std::string& what) {
   Accumulator sum;
   for (const double value : values) sum.add(value);
@@ -146,7 +152,8 @@ TEST(JobTemplates, SamplesHaveThePublishedAggregates) {
     expect_mean(run_s, cluster.run_mean_s, square_of_run, name + ": run time");
     expect_mean(gpus, cluster.gpus_mean, square_of_gpus, name + ": GPUs");
 
-    // As many run for less than the median as for more: half of n, give or take 4.5 sqrt(n) / 2. Times of whole seconds tie.
+    // As many run for less than the median as for more: half of n, give or take 4.5 sqrt(n) / 2.
+    // Times of whole seconds tie.
     const auto shorter = std::count_if(trace.jobs.begin(), trace.jobs.end(),
                                        [&](const TraceJob& job) { return job.run.in_s() < cluster.run_median_s; });
     const auto longer = std::count_if(trace.jobs.begin(), trace.jobs.end(),
@@ -154,7 +161,8 @@ TEST(JobTemplates, SamplesHaveThePublishedAggregates) {
     EXPECT_LT(static_cast<double>(shorter), count / 2 + 2.25 * std::sqrt(count)) << cluster.name;
     EXPECT_LT(static_cast<double>(longer), count / 2 + 2.25 * std::sqrt(count)) << cluster.name;
 
-    // The published median of GPUs is 1 everywhere; sizes are powers of two up to the largest, which is there.
+    // The published median of GPUs is 1 everywhere; sizes are powers of two up to the largest,
+    // which is there.
     std::map<std::uint32_t, int> by_size;
     Duration longest;
     for (const TraceJob& job : trace.jobs) {
@@ -166,7 +174,8 @@ TEST(JobTemplates, SamplesHaveThePublishedAggregates) {
     EXPECT_LE(longest.in_s(), cluster.run_max_s) << cluster.name;
     EXPECT_GE(longest.in_s(), cluster.run_max_s / 2) << cluster.name;
 
-    // n submissions at the published rate take n / rate, with a deviation of sqrt(n) / rate and up to half a week more or less for where in the week it ends.
+    // n submissions at the published rate take n / rate, with a deviation of sqrt(n) / rate and up
+    // to half a week more or less for where in the week it ends.
     const double rate = cluster.jobs / cluster.days;
     EXPECT_NEAR(trace.jobs.back().submit.in_s() / 86400, count / rate, 4.5 * std::sqrt(count) / rate + 3.5) << cluster.name;
   }
@@ -204,7 +213,8 @@ TEST(JobTemplates, VirtualClustersHaveGpusForTheirJobs) {
     if (job.gpus == 1) one_gpu += 1;
   }
   ASSERT_EQ(jobs_of_one_gpu.size(), 15U);
-  // Jobs of one GPU fit everywhere: 32 of the 135 nodes are vcJsw's. The deviation of the share is sqrt(p (1 - p) / n).
+  // Jobs of one GPU fit everywhere: 32 of the 135 nodes are vcJsw's. The deviation of the share is
+  // sqrt(p (1 - p) / n).
   const double share = 32. / 135;
   EXPECT_NEAR(jobs_of_one_gpu["vcJsw"] / one_gpu, share, 4.5 * std::sqrt(share * (1 - share) / one_gpu));
 }
@@ -216,7 +226,8 @@ TEST(JobTemplates, SizesAreAPowerLawWithTheMean) {
   EXPECT_FALSE(law.one_gpu_apart);
   EXPECT_NEAR(law.shares[0], 4. / 7, 1e-6);
   EXPECT_NEAR(law.shares[2], 1. / 7, 1e-6);
-  // With 60 % of one GPU the others have the mean (12/7 - 0.6) / 0.4 = 2.785714: 2 with share 0.607143 and 4 with 0.392857 of them.
+  // With 60 % of one GPU the others have the mean (12/7 - 0.6) / 0.4 = 2.785714: 2 with share
+  // 0.607143 and 4 with 0.392857 of them.
   const SizeLaw apart = fit_size_law(12. / 7, 4, 0.6, place);
   EXPECT_TRUE(apart.one_gpu_apart);
   EXPECT_NEAR(apart.shares[1], 0.4 * 0.607143, 1e-5);
@@ -271,7 +282,8 @@ TEST(JobTemplates, FitsFindTheLawThatMadeTheAggregates) {
         aggregates.gpu_time_s[end] += sizes.shares[k] * std::ldexp(mean, static_cast<int>(k));
       }
     }
-    // The median by bisection of the distribution function, a mixture of normal ones of the logarithm.
+    // The median by bisection of the distribution function, a mixture of normal ones of the
+    // logarithm.
     double low = 0;
     double high = law.max_s;
     while (high - low > 1e-9 * high) {
@@ -304,11 +316,14 @@ TEST(JobTemplates, SubmissionsFollowTheWeek) {
     last_s = at_s;
     counts[static_cast<std::size_t>(std::fmod(at_s, 168 * 3600.) / 3600)] += 1;
   }
-  // 300,000 / 0.05 per second are 6,000,000 s, 9.9 weeks; the last is cut short, so only whole ones are counted by their share.
+  // 300,000 / 0.05 per second are 6,000,000 s, 9.9 weeks; the last is cut short, so only whole ones
+  // are counted by their share.
   EXPECT_NEAR(last_s, n / 0.05, 4.5 * std::sqrt(n) / 0.05 + 0.5 * 168 * 3600);
-  // Weights of the busiest and the quietest hour of Monday: 1 + 0.6 cos(2 pi 0.5 / 24) = 1.595 and 1 - 0.595 = 0.405.
+  // Weights of the busiest and the quietest hour of Monday: 1 + 0.6 cos(2 pi 0.5 / 24) = 1.595 and
+  // 1 - 0.595 = 0.405.
   EXPECT_NEAR(counts[16] / counts[4], 1.59487 / 0.40513, 4.5 * (1.59487 / 0.40513) * std::sqrt(1 / counts[16] + 1 / counts[4]));
-  // Saturday (day 5) and Monday at the same hour: 0.5, but the week that was cut short may hold a Monday more, one in ten.
+  // Saturday (day 5) and Monday at the same hour: 0.5, but the week that was cut short may hold a
+  // Monday more, one in ten.
   EXPECT_NEAR(counts[5 * 24 + 16] / counts[16], 0.5, 0.05 + 4.5 * 0.5 * std::sqrt(1 / counts[136] + 1 / counts[16]));
 
   // Without a rhythm it is a Poisson process: gaps have mean and deviation 1 / rate.

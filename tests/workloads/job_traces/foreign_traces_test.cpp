@@ -1,4 +1,5 @@
-// The job logs of real clusters: what becomes a job, what is left out and why, and what --strict makes of it.
+// The job logs of real clusters: what becomes a job, what is left out and why, and what --strict
+// makes of it.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -64,23 +65,40 @@ TEST(Helios, TakesTheTimeZoneThatIsNamed) {
 }
 
 const std::string dirty_helios =
-    helios_header +                                                                                         // line 1
-    helios_row("1", "8", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:01,2020-04-01 00:00:02,1,1") +  // 2: a job
-    helios_row("2", "0", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:01,2020-04-01 00:00:02,1,1") +  // 3
-    helios_row("3", "1", "RUNNING", "2020-04-01 00:00:00,2020-04-01 00:00:01,,,1") +                        // 4
-    helios_row("4", "1", "PENDING", "2020-04-01 00:00:00,,,,") +                                            // 5
-    helios_row("5", "1", "FAILED", "2020-04-01 00:00:00,2020-04-01 00:00:09,2020-04-01 00:00:08,,9") +      // 6
-    helios_row("6", "1", "FAILED", "2020-04-01 00:00:05,2020-04-01 00:00:04,2020-04-01 00:00:08,,9") +      // 7
-    helios_row("7", "x", "FAILED", "2020-04-01 00:00:05,2020-04-01 00:00:06,2020-04-01 00:00:08,,9") +      // 8
-    helios_row("8", "1", "FAILED", "soon,2020-04-01 00:00:06,2020-04-01 00:00:08,,9") +                     // 9
-    helios_row("9", "1", "FAILED", "2020-04-01 00:00:05,,,,0") +                                            // 10
-    helios_row("10", "1", "FAILED", "2020-04-01 00:00:05,,,-1,0") +                                         // 11
-    helios_row("11", "1", "FAILED", "2020-04-01 00:00:05,,,nan,0") +                                        // 12
-    "12,u1\n" +                                                                                             // 13
-    helios_row("1", "1", "FAILED", "2020-04-01 00:00:05,,,5,0") +                                           // 14
-    helios_row("13", "1", "FAILED", "2020-04-01 00:00:00,2020-04-01 00:00:06,2022-04-01 00:00:08,,9") +     // 15
-    helios_row("14", "-1", "FAILED", "2020-04-01 00:00:00,2020-04-01 00:00:06,2022-04-01 00:00:08,,9") +    // 16
-    helios_row("", "1", "FAILED", "2020-04-01 00:00:05,,,5,0");                                             // 17
+    // line 1
+    helios_header +
+    // 2: a job
+    helios_row("1", "8", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:01,2020-04-01 00:00:02,1,1") +
+    // 3
+    helios_row("2", "0", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:01,2020-04-01 00:00:02,1,1") +
+    // 4
+    helios_row("3", "1", "RUNNING", "2020-04-01 00:00:00,2020-04-01 00:00:01,,,1") +
+    // 5
+    helios_row("4", "1", "PENDING", "2020-04-01 00:00:00,,,,") +
+    // 6
+    helios_row("5", "1", "FAILED", "2020-04-01 00:00:00,2020-04-01 00:00:09,2020-04-01 00:00:08,,9") +
+    // 7
+    helios_row("6", "1", "FAILED", "2020-04-01 00:00:05,2020-04-01 00:00:04,2020-04-01 00:00:08,,9") +
+    // 8
+    helios_row("7", "x", "FAILED", "2020-04-01 00:00:05,2020-04-01 00:00:06,2020-04-01 00:00:08,,9") +
+    // 9
+    helios_row("8", "1", "FAILED", "soon,2020-04-01 00:00:06,2020-04-01 00:00:08,,9") +
+    // 10
+    helios_row("9", "1", "FAILED", "2020-04-01 00:00:05,,,,0") +
+    // 11
+    helios_row("10", "1", "FAILED", "2020-04-01 00:00:05,,,-1,0") +
+    // 12
+    helios_row("11", "1", "FAILED", "2020-04-01 00:00:05,,,nan,0") +
+    // 13
+    "12,u1\n" +
+    // 14
+    helios_row("1", "1", "FAILED", "2020-04-01 00:00:05,,,5,0") +
+    // 15
+    helios_row("13", "1", "FAILED", "2020-04-01 00:00:00,2020-04-01 00:00:06,2022-04-01 00:00:08,,9") +
+    // 16
+    helios_row("14", "-1", "FAILED", "2020-04-01 00:00:00,2020-04-01 00:00:06,2022-04-01 00:00:08,,9") +
+    // 17
+    helios_row("", "1", "FAILED", "2020-04-01 00:00:05,,,5,0");
 
 TEST(Helios, LeavesDirtyRowsOut) {
   const JobTrace trace = read_helios(text(dirty_helios));
@@ -96,11 +114,13 @@ TEST(Helios, LeavesDirtyRowsOut) {
 
 // Jobs cancelled in the queue have neither a start nor a duration; they became jobs of 0 s.
 TEST(Helios, JobsCancelledInTheQueueNeverStarted) {
-  const JobTrace trace = read_helios(text(
-      helios_header + helios_row("1", "4", "CANCELLED", "2020-04-01 00:00:00,,2020-04-01 01:00:00,0,3600") +
-      helios_row("2", "4", "CANCELLED", "2020-04-01 00:00:00,None,2020-04-01 01:00:00,0.0,3600") +
-      helios_row("3", "4", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:05,2020-04-01 00:00:05,0,5") +  // started, for 0 s
-      helios_row("4", "4", "COMPLETED", "2020-04-01 00:00:00,,,50,5")));                                      // how long is known
+  const JobTrace trace =
+      read_helios(text(helios_header + helios_row("1", "4", "CANCELLED", "2020-04-01 00:00:00,,2020-04-01 01:00:00,0,3600") +
+                       helios_row("2", "4", "CANCELLED", "2020-04-01 00:00:00,None,2020-04-01 01:00:00,0.0,3600") +
+                       // started, for 0 s
+                       helios_row("3", "4", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:05,2020-04-01 00:00:05,0,5") +
+                       // how long is known
+                       helios_row("4", "4", "COMPLETED", "2020-04-01 00:00:00,,,50,5")));
   EXPECT_EQ(left_out(trace), "never-started:2,3");
   ASSERT_EQ(trace.jobs.size(), 2U);
   EXPECT_EQ(trace.jobs[1].run, Duration::s(50));
@@ -169,7 +189,8 @@ TEST(Helios, CountsLinesBeyondThoseItNames) {
             "7 rows left out [no-gpus], lines 3, 4, 5, 6, 7, ..., first: this job has no GPU");
 }
 
-// In the published examples of Kalos the duration counts the queueing too: 18 s = 10 s in the queue + 8 s from start to end.
+// In the published examples of Kalos the duration counts the queueing too: 18 s = 10 s in the queue
+// + 8 s from start to end.
 TEST(Acme, TakesTimesWhereTheDurationSaysOtherwise) {
   const JobTrace trace = read_acme(text(
       "job_id,user,node_num,gpu_num,cpu_num,mem_per_pod_GB,shared_mem_per_pod,type,state,submit_time,start_time,end_time,fail_time,"
@@ -201,7 +222,8 @@ const std::string openb_header =
 
 TEST(Openb, SharesBecomeWholeGpus) {
   const JobTrace trace =
-      read_openb(text(openb_header + "p0,1000,1,1,250,,LS,Succeeded,100,3710,110\n"  // a quarter of a GPU for 3600 s
+      // a quarter of a GPU for 3600 s
+      read_openb(text(openb_header + "p0,1000,1,1,250,,LS,Succeeded,100,3710,110\n"
                                      "p1,1000,1,8,1000,V100M16|V100M32,BE,Failed,50,60,55\n"));
   ASSERT_EQ(trace.jobs.size(), 2U);
   EXPECT_EQ(trace.jobs[0].name, "p1");
@@ -219,14 +241,22 @@ TEST(Openb, SharesBecomeWholeGpus) {
 }
 
 TEST(Openb, LeavesOutPodsThatNeverRan) {
-  const JobTrace trace = read_openb(text(openb_header + "p0,1,1,1,1000,,LS,Running,0,900,0\n"     // 2: cut off at the end
-                                                        "p1,1,1,0,0,,LS,Running,0,900,0\n"        // 3
-                                                        "p2,1,1,1,1000,,BE,Pending,10,20,\n"      // 4
-                                                        "p3,1,1,1,1000,,BE,Running,10,,11\n"      // 5
-                                                        "p4,1,1,1,1000,,BE,Failed,10,11,12\n"     // 6
-                                                        "p5,1,1,1,1000,,BE,Failed,10,12,9\n"      // 7
-                                                        "p6,1,1,1,1001,,BE,Failed,10,12,11\n"     // 8
-                                                        "p7,1,1,2,1000,,LS,Running,5,900,6\n"));  // 9: cut off at the end
+  // 2: cut off at the end
+  const JobTrace trace = read_openb(text(openb_header + "p0,1,1,1,1000,,LS,Running,0,900,0\n"
+                                                        // 3
+                                                        "p1,1,1,0,0,,LS,Running,0,900,0\n"
+                                                        // 4
+                                                        "p2,1,1,1,1000,,BE,Pending,10,20,\n"
+                                                        // 5
+                                                        "p3,1,1,1,1000,,BE,Running,10,,11\n"
+                                                        // 6
+                                                        "p4,1,1,1,1000,,BE,Failed,10,11,12\n"
+                                                        // 7
+                                                        "p5,1,1,1,1000,,BE,Failed,10,12,9\n"
+                                                        // 8
+                                                        "p6,1,1,1,1001,,BE,Failed,10,12,11\n"
+                                                        // 9: cut off at the end
+                                                        "p7,1,1,2,1000,,LS,Running,5,900,6\n"));
   EXPECT_EQ(trace.jobs.size(), 2U);
   EXPECT_EQ(left_out(trace), "no-gpus:3 never-started:4 still-running:5 end-before-start:6 start-before-submit:7 out-of-range:8");
   ASSERT_EQ(trace.assumptions.size(), 1U);
@@ -280,8 +310,9 @@ TEST(DirtyRows, DatesOfAmbiguousHoursAreCounted) {
 }
 
 TEST(DirtyRows, DatesOfRowsLeftOutAreNotCounted) {
-  // They were: the run said that four dates were taken so, and two of the ambiguous hour, of which only one had become a job. Left out are
-  // a row without GPUs, a job of the same name, and one years away.
+  // They were: the run said that four dates were taken so, and two of the ambiguous hour, of which
+  // only one had become a job. Left out are a row without GPUs, a job of the same name, and one
+  // years away.
   const std::string header = "job_id,gpu_num,submit_time,duration\n";
   JobTraceOptions options;
   options.time_zone = "America/Los_Angeles";
@@ -297,8 +328,9 @@ TEST(DirtyRows, DatesOfRowsLeftOutAreNotCounted) {
 }
 
 TEST(Helios, JobsRunIntoTheSecondPassOfAnHour) {
-  // The end was taken as the first pass whatever the start, and the job left out as [end-before-start]. Clocks in Los Angeles showed
-  // 1:00 to 2:00 twice: job a runs for 11 s, b waits for 21 s and runs for 10 s.
+  // The end was taken as the first pass whatever the start, and the job left out as
+  // [end-before-start]. Clocks in Los Angeles showed 1:00 to 2:00 twice: job a runs for 11 s, b
+  // waits for 21 s and runs for 10 s.
   JobTraceOptions options;
   options.time_zone = "America/Los_Angeles";
   const JobTrace trace = read_helios(
@@ -350,7 +382,8 @@ TEST_F(Gavel, RunTimesAreStepsOverThroughput) {
   EXPECT_EQ(trace.jobs[1].run, Duration::s(250));  // 1000 / 4
 }
 
-// Such jobs always took the throughput of GPUs on one host, while a rule on the same table went by the placement.
+// Such jobs always took the throughput of GPUs on one host, while a rule on the same table went by
+// the placement.
 TEST_F(Gavel, RunTimesFollowThePlacement) {
   JobTraceOptions options = with_table("v100");
   options.throughputs_path = folder_.write("spread.json", R"json({"v100": {"('LM', 2)": {"null": 5}, "('LM', 4)": {"null": 10},
@@ -358,7 +391,8 @@ TEST_F(Gavel, RunTimesFollowThePlacement) {
   const JobTrace trace = read_gavel(
       text(gavel_line("LM", "1000", "2", "0") + gavel_line("LM", "1000", "4", "1") + gavel_line("A3C", "1000", "2", "2")), options);
   ASSERT_EQ(trace.jobs.size(), 2U);
-  // The steps were underlined, though the job type is at fault: the three letters at the beginning of the line.
+  // The steps were underlined, though the job type is at fault: the three letters at the beginning
+  // of the line.
   ASSERT_EQ(trace.left_out.size(), 1U);
   EXPECT_EQ(trace.left_out[0].first.place.column, 1);
   EXPECT_EQ(trace.left_out[0].first.place.length, 3);
@@ -479,7 +513,8 @@ class RealTraces : public testing::Test {
   }
 };
 
-// Figures of the data's description: mean JCT 249,140.2 s (SRTF) and 336,533.2 s (Tiresias), makespan 4,156,633 s and 3,959,797 s.
+// Figures of the data's description: mean JCT 249,140.2 s (SRTF) and 336,533.2 s (Tiresias),
+// makespan 4,156,633 s and 3,959,797 s.
 TEST_F(RealTraces, MuriResultsAddUp) {
   struct Expected {
     const char* file;
@@ -502,7 +537,8 @@ TEST_F(RealTraces, MuriResultsAddUp) {
   }
 }
 
-// Every list is read whole; on K80, whose table says 0 for ResNet-50 with batch size 128, those jobs are left out.
+// Every list is read whole; on K80, whose table says 0 for ResNet-50 with batch size 128, those
+// jobs are left out.
 TEST_F(RealTraces, GavelListsAreRead) {
   struct Expected {
     const char* file;
@@ -523,7 +559,8 @@ TEST_F(RealTraces, GavelListsAreRead) {
       EXPECT_EQ(trace.jobs.size() + left_out_rows, expected.jobs) << path;
     }
   }
-  // The first line of artifact_evaluation: 2,931 steps of ResNet-50 (batch size 64) at 4.525762 steps/s.
+  // The first line of artifact_evaluation: 2,931 steps of ResNet-50 (batch size 64) at 4.525762
+  // steps/s.
   JobTraceOptions options;
   options.throughputs_path = data_path("traces/gavel/physical_cluster_throughputs.json.gz");
   options.gpu_type = "v100";

@@ -75,7 +75,8 @@ TEST(WeftCsv, FaultsHaveTheirPlace) {
   EXPECT_HAS(weft_errors("job,submit_s\xFF\n"), "[not-utf8]");
 }
 
-// A column "submit_s" of epoch times was "no number of s": they are beyond a Duration, which only differences have to fit.
+// A column "submit_s" of epoch times was "no number of s": they are beyond a Duration, which only
+// differences have to fit.
 TEST(WeftCsv, SubmissionsMayBeEpochTimes) {
   const JobTrace trace = read_weft_csv(text("job,submit_s,gpus,run_s\na,1700000060.5,1,5\nb,1700000000,1,5\nc,1700000030,1.0,5\n"));
   ASSERT_EQ(trace.jobs.size(), 3U);
@@ -88,7 +89,8 @@ TEST(WeftCsv, SubmissionsMayBeEpochTimes) {
              "jobs.csv:2: error: this job was submitted more than a year after the first [out-of-range]");
 }
 
-// Every row beyond the year was an error of its own, 20 of them shown: what was wrong with the file as a whole had to be guessed.
+// Every row beyond the year was an error of its own, 20 of them shown: what was wrong with the file
+// as a whole had to be guessed.
 TEST(WeftCsv, RowsBeyondAYearAreOneError) {
   std::string table = "job,submit_s,gpus,run_s\n";
   for (int day = 0; day < 400; ++day) table += fmt::format("j{},{},1,5\n", day, day * 86400);
@@ -232,13 +234,14 @@ class RealJobs : public testing::Test {
   }
 };
 
-// Figures of the data's description: 82,247 jobs, first submission 2017-09-04 10:30:41, last 2017-12-22 08:02:11, mean duration 13,135.93 s,
-// mean GPUs 1.3038, 978,078.47 GPU-h.
+// Figures of the data's description: 82,247 jobs, first submission 2017-09-04 10:30:41, last
+// 2017-12-22 08:02:11, mean duration 13,135.93 s, mean GPUs 1.3038, 978,078.47 GPU-h.
 TEST_F(RealJobs, PhillyAddsUp) {
   const JobTrace trace = load_job_trace(data_path("traces/philly/philly_82247jobs.csv.gz"), "philly");
   ASSERT_EQ(trace.jobs.size(), 82'247U);
   EXPECT_EQ(trace.origin_of_time, "2017-09-04 17:30:41 UTC");  // 10:30:41 of Pacific daylight time
-  // 4 September 10:30:41 to 22 December 08:02:11: 109 days less 2 h 28 min 30 s, and the hour that passed twice on 5 November.
+  // 4 September 10:30:41 to 22 December 08:02:11: 109 days less 2 h 28 min 30 s, and the hour that
+  // passed twice on 5 November.
   EXPECT_EQ(trace.jobs.back().submit, Duration::s(109 * 86'400 - (2 * 3600 + 28 * 60 + 30) + 3600));
   double seconds = 0;
   double gpus = 0;

@@ -128,9 +128,11 @@ TEST(TimeZone, KnowsDaylightSavingOfTheUnitedStates) {
   // 2017: from 12 March to 5 November.
   const std::string pacific = "America/Los_Angeles";
   EXPECT_EQ(seconds("2017-03-12 01:59:59", pacific), oracle(2017, 3, 12, 9, 59, 59));
-  EXPECT_EQ(seconds("2017-03-12 02:30:00", pacific), oracle(2017, 3, 12, 10, 30, 0));  // never was: read as standard time
+  // never was: read as standard time
+  EXPECT_EQ(seconds("2017-03-12 02:30:00", pacific), oracle(2017, 3, 12, 10, 30, 0));
   EXPECT_EQ(seconds("2017-03-12 03:00:00", pacific), oracle(2017, 3, 12, 10, 0, 0));
-  EXPECT_EQ(seconds("2017-11-05 01:59:59", pacific), oracle(2017, 11, 5, 8, 59, 59));  // was twice: the first
+  // was twice: the first
+  EXPECT_EQ(seconds("2017-11-05 01:59:59", pacific), oracle(2017, 11, 5, 8, 59, 59));
   EXPECT_EQ(seconds("2017-11-05 02:00:00", pacific), oracle(2017, 11, 5, 10, 0, 0));
 }
 
@@ -158,7 +160,8 @@ TEST(TimeZone, CountsWhatClocksShowTwiceOrNever) {
 }
 
 TEST(TimeZone, AnHourThatPassesTwiceIsTheSecondPassWhereTheFirstIsTooEarly) {
-  // Each date was taken as the first pass, so that what lasted from 1:59:59 of the first to 1:00:10 of the second ended before it began.
+  // Each date was taken as the first pass, so that what lasted from 1:59:59 of the first to 1:00:10
+  // of the second ended before it began.
   ZoneUse use;
   const TimeZone there = zone("America/Los_Angeles");
   const auto begin = parse_timestamp("2017-11-05 01:59:59", there, &use);
@@ -174,7 +177,8 @@ TEST(TimeZone, AnHourThatPassesTwiceIsTheSecondPassWhereTheFirstIsTooEarly) {
   EXPECT_EQ(use.second_pass, 1U);
 }
 
-/// A compiled time zone of version 2 whose offset is 3600 s less from `at_s` on; `footer` is the rule for later.
+/// A compiled time zone of version 2 whose offset is 3600 s less from `at_s` on; `footer` is the
+/// rule for later.
 std::string zone_file(std::int64_t at_s, const std::string& footer, int leaps = 0) {
   const auto big_endian = [](std::int64_t value, int bytes) {
     std::string text;
@@ -209,7 +213,8 @@ TEST(TimeZone, SaysWhyTheDatabaseDoesNotServe) {
   const ZoneLookup none = read_zone("Slim", database + "/none");
   EXPECT_FALSE(none.changes || none.is_there);
   EXPECT_EQ(none.fault, "this machine has no time-zone database (" + database + "/none)");
-  // One that just is not there is no fault of the database, and clocks that no longer change need no rule.
+  // One that just is not there is no fault of the database, and clocks that no longer change need
+  // no rule.
   EXPECT_EQ(read_zone("Other", database).fault, "");
   folder.write("Still", zone_file(in_2007, "EST5"));
   folder.write("Fat", zone_file(oracle(2037, 11, 1, 6, 0, 0), rule));

@@ -66,8 +66,8 @@ std::map<std::string, CommunicationSummary> traffic(const Workload& workload) {
   return rows;
 }
 
-/// End of the iteration if messages and collectives take no time: the longest path over all ranks of one pipeline, a receive waiting
-/// for its send.
+/// End of the iteration if messages and collectives take no time: the longest path over all ranks
+/// of one pipeline, a receive waiting for its send.
 Duration pipeline_makespan(const Workload& workload) {
   const auto stages = static_cast<std::uint32_t>(workload.roles.size());
   std::vector<std::vector<Duration>> start(stages);
@@ -184,18 +184,20 @@ TEST(Templates, LlmHasTheShapesOfATransformer) {
   ASSERT_EQ(workload.roles.size(), 2U);
   EXPECT_EQ(problems(workload), std::vector<std::string>());
   auto rows = traffic(workload);
-  // tp: each of 8 ranks all-reduces twice a layer and direction: 2 layers x 3 micro-batches x 4 = 24, as in section 3 of
-  // arXiv 1909.08053. The first stage's 4 ranks also reduce its 3 embeddings, the last stage's 4 the gradients of the inputs of its
-  // 3 heads, and for each head 3 numbers of each token.
-  // The tensor: 4 tokens x 2 sequences x 8 x 2 bytes = 128; a number of each token: 8 x 4 bytes = 32.
+  // tp: each of 8 ranks all-reduces twice a layer and direction: 2 layers x 3 micro-batches x 4 =
+  // 24, as in section 3 of arXiv 1909.08053. The first stage's 4 ranks also reduce its 3
+  // embeddings, the last stage's 4 the gradients of the inputs of its 3 heads, and for each head 3
+  // numbers of each token.
+  // The tensor: 4 tokens x 2 sequences x 8 x 2 bytes = 128; a number of each token: 8 x 4 bytes =
+  // 32.
   EXPECT_EQ(rows["tp all_reduce"].ops, 8U * 24 + 4 * 3 + 4 * (3 + 9));
   EXPECT_EQ(rows["tp all_reduce"].bytes, Bytes::of((8 * 24 + 4 * 3 + 4 * 3) * 128 + 4 * 9 * 32));
   EXPECT_EQ(rows.count("tp all_gather") + rows.count("tp reduce_scatter"), 0U);
   // Sends: 3 activations from each rank of the first stage, 3 gradients from each of the second.
   EXPECT_EQ(rows["pp send"].ops, 4U * 3 + 4 * 3);
   EXPECT_EQ(rows["pp send"].bytes, Bytes::of(24 * 128));
-  // dp: a layer has 4 x 8 x 8 + 2 x 8 x 32 = 768 weights, half of them on a rank, 4 bytes each; a stage has two of them and embedding or
-  // head with 16 x 8 / 2 weights.
+  // dp: a layer has 4 x 8 x 8 + 2 x 8 x 32 = 768 weights, half of them on a rank, 4 bytes each; a
+  // stage has two of them and embedding or head with 16 x 8 / 2 weights.
   EXPECT_EQ(rows["dp all_reduce"].ops, 8U * 3);
   EXPECT_EQ(rows["dp all_reduce"].bytes, Bytes::of(8 * 4 * (2 * 384 + 64)));
 }
@@ -203,12 +205,14 @@ TEST(Templates, LlmHasTheShapesOfATransformer) {
 TEST(Templates, LlmTimesFollowFromOperations) {
   const Workload workload = make("llm", tiny);
   // T = 8 tokens, tp 2, 1e9 operations per second, so one takes 1 ns.
-  // Attention 2 x 8 x 8 x 32 / 2 + 4 x 8 x 4 x 8 / 2 = 2048 + 512; MLP 2 x 2 x 8 x 8 x 32 / 2 = 4096; head 2 x 8 x 8 x 16 / 2 = 1024.
+  // Attention 2 x 8 x 8 x 32 / 2 + 4 x 8 x 4 x 8 / 2 = 2048 + 512; MLP 2 x 2 x 8 x 8 x 32 / 2 =
+  // 4096; head 2 x 8 x 8 x 16 / 2 = 1024.
   EXPECT_EQ(op_named(role(workload), "fwd.0.layer1.attention").duration, Duration::ns(2560));
   EXPECT_EQ(op_named(role(workload), "fwd.0.layer1.mlp").duration, Duration::ns(4096));
   EXPECT_EQ(op_named(role(workload, 1), "fwd.0.head").duration, Duration::ns(1024));
-  // Backward takes twice as much. The MLP's first matrix has half of its operations, queries, keys and values 3/4 of attention's
-  // 2048, and the head nothing else: their two gradients are operations of their own.
+  // Backward takes twice as much. The MLP's first matrix has half of its operations, queries, keys
+  // and values 3/4 of attention's 2048, and the head nothing else: their two gradients are
+  // operations of their own.
   const std::map<std::string, Duration> parts = {
       {"layer0.mlp", Duration::ns(8192 - 2 * 2048)},  {"layer0.mlp_dgrad", Duration::ns(2048)},
       {"layer0.mlp_wgrad", Duration::ns(2048)},       {"layer0.attention", Duration::ns(5120 - 2 * 1536)},
@@ -226,7 +230,8 @@ TEST(Templates, LlmTimesFollowFromOperations) {
   EXPECT_EQ(op_named(role(alone), "bwd.2.layer0.mlp").duration, Duration::ns(2 * 8192));
   EXPECT_EQ(op_named(role(alone, 1), "bwd.2.head").duration, Duration::ns(2 * 2048));
   EXPECT_EQ(traffic(alone).count("tp all_reduce"), 0U);
-  // A given forward_time is shared in the proportion 2560 : 4096 = 5 : 8, the head takes 2 / 13 of it.
+  // A given forward_time is shared in the proportion 2560 : 4096 = 5 : 8, the head takes 2 / 13 of
+  // it.
   const Workload given = make("llm", with(tiny, {{"forward_time", "13us"}, {"backward_factor", "3"}}));
   EXPECT_EQ(op_named(role(given), "fwd.0.layer0.attention").duration, Duration::us(5));
   EXPECT_EQ(op_named(role(given), "bwd.0.layer0.mlp").duration, Duration::us(12));
@@ -237,20 +242,24 @@ TEST(Templates, LlmTimesFollowFromOperations) {
 TEST(Templates, LlmWithSequenceParallelismGathersAndScatters) {
   const Workload workload = make("llm", with(tiny, {{"gradients", "reduce_scatter"}, {"bucket_layers", "2"}}));
   auto rows = traffic(workload);
-  // The template once left out the second all-gather of a block's input in backward (arXiv 2205.05198 section 4.2.2: a rank keeps
-  // only its part and gathers again), and all communication of the head and of the embedding's backward.
-  // Per layer and micro-batch 2 all-gathers forward and 2 + 2 backward of a rank's 64 bytes, 2 reduce-scatters each way of 128: for
-  // 2 layers x 3 micro-batches 36 and 24. The first stage's 4 ranks scatter 3 embeddings and gather their gradients; the last
-  // stage's gather 3 inputs of the head in both directions and scatter their gradients.
+  // The template once left out the second all-gather of a block's input in backward (arXiv
+  // 2205.05198 section 4.2.2: a rank keeps only its part and gathers again), and all communication
+  // of the head and of the embedding's backward.
+  // Per layer and micro-batch 2 all-gathers forward and 2 + 2 backward of a rank's 64 bytes, 2
+  // reduce-scatters each way of 128: for 2 layers x 3 micro-batches 36 and 24. The first stage's 4
+  // ranks scatter 3 embeddings and gather their gradients; the last stage's gather 3 inputs of the
+  // head in both directions and scatter their gradients.
   EXPECT_EQ(rows["tp all_gather"].ops, 8U * 36 + 4 * 3 + 4 * 6);
   EXPECT_EQ(rows["tp all_gather"].bytes, Bytes::of((8 * 36 + 4 * 3 + 4 * 6) * 64));
   EXPECT_EQ(rows["tp reduce_scatter"].ops, 8U * 24 + 4 * 3 + 4 * 3);
   EXPECT_EQ(rows["tp reduce_scatter"].bytes, Bytes::of((8 * 24 + 4 * 3 + 4 * 3) * 128));
-  // The loss (1909.08053 section 3): 3 numbers of 4 bytes for each of 8 tokens, in each of 3 micro-batches.
+  // The loss (1909.08053 section 3): 3 numbers of 4 bytes for each of 8 tokens, in each of 3
+  // micro-batches.
   EXPECT_EQ(rows["tp all_reduce"].ops, 4U * 9);
   EXPECT_EQ(rows["tp all_reduce"].bytes, Bytes::of(4 * 9 * 32));
   EXPECT_EQ(rows["pp send"].bytes, Bytes::of(24 * 64));
-  // A bucket of both layers and one of the vocabulary; afterwards the new weights, 2 bytes each, half of them from each of 2 ranks.
+  // A bucket of both layers and one of the vocabulary; afterwards the new weights, 2 bytes each,
+  // half of them from each of 2 ranks.
   EXPECT_EQ(rows["dp reduce_scatter"].ops, 8U * 2);
   EXPECT_EQ(rows["dp reduce_scatter"].bytes, Bytes::of(8 * 4 * (2 * 384 + 64)));
   EXPECT_EQ(rows["dp all_gather"].bytes, Bytes::of(8 * (2 * 384 + 64)));
@@ -260,8 +269,9 @@ TEST(Templates, LlmWithSequenceParallelismGathersAndScatters) {
 }
 
 TEST(Templates, LlmBackwardCommunicatesBesideGradients) {
-  // arXiv 2205.05198 section 4.2.2 and Megatron-LM's tensor_parallel/layers.py: the input is gathered beside its gradient, which is
-  // scattered beside the weights' gradient; that needs the gathered input.
+  // arXiv 2205.05198 section 4.2.2 and Megatron-LM's tensor_parallel/layers.py: the input is
+  // gathered beside its gradient, which is scattered beside the weights' gradient; that needs the
+  // gathered input.
   const Workload scattered = make("llm", tiny);
   const RoleDag& dag = role(scattered);
   for (const auto& block : std::vector<std::string>{"bwd.0.layer0.mlp", "bwd.0.layer0.attention"}) {
@@ -295,8 +305,9 @@ TEST(Templates, LlmBackwardCommunicatesBesideGradients) {
 }
 
 TEST(Templates, TiedEmbeddingsAreSummedBetweenTheEndsOfThePipeline) {
-  // The vocabulary's gradient of a rank: 16 words x 8 / 2 x 4 bytes = 256, reduced among data-parallel ranks in both stages and then
-  // between first and last (Megatron-LM's finalize_model_grads.py).
+  // The vocabulary's gradient of a rank: 16 words x 8 / 2 x 4 bytes = 256, reduced among
+  // data-parallel ranks in both stages and then between first and last (Megatron-LM's
+  // finalize_model_grads.py).
   const Settings three = with(tiny, {{"pp", "3"}, {"layers", "3"}});
   const Workload tied = make("llm", three);
   EXPECT_EQ(problems(tied), std::vector<std::string>());
@@ -318,21 +329,23 @@ TEST(Templates, TiedEmbeddingsAreSummedBetweenTheEndsOfThePipeline) {
   auto untied = traffic(make("llm", with(three, {{"tied_embeddings", "false"}})));
   EXPECT_EQ(untied.count("embedding all_reduce"), 0U);
   EXPECT_EQ(untied["dp all_reduce"].bytes, Bytes::of(12 * 4 * 384 + 8 * 256));
-  // One stage has the matrix once: 4 ranks x (4 layers x 384 weights x 4 bytes + 256), untied twice.
+  // One stage has the matrix once: 4 ranks x (4 layers x 384 weights x 4 bytes + 256), untied
+  // twice.
   const Settings one = with(tiny, {{"pp", "1"}});
   auto alone = traffic(make("llm", one));
   EXPECT_EQ(alone.count("embedding all_reduce"), 0U);
   EXPECT_EQ(alone["dp all_reduce"].bytes, Bytes::of(4 * (4 * 4 * 384 + 256)));
   EXPECT_EQ(traffic(make("llm", with(one, {{"tied_embeddings", "false"}})))["dp all_reduce"].bytes,
             Bytes::of(4 * (4 * 4 * 384 + 2 * 256)));
-  // Sharded optimizers gather the new weights, half of them 2 bytes each from each of 2 ranks, as often.
+  // Sharded optimizers gather the new weights, half of them 2 bytes each from each of 2 ranks, as
+  // often.
   EXPECT_EQ(traffic(make("llm", with(one, {{"gradients", "reduce_scatter"}})))["dp all_gather"].bytes,
             Bytes::of(4 * (4 * 384 + 64)));
 }
 
 TEST(Templates, PipelinesTakeMicrobatchesPlusStagesMinusOne) {
-  // 1F1B without communication time: (m + p - 1) (f + b), with f of a stage's layers and no head (a vocabulary of one word at a rate that
-  // makes its time vanish beside the given forward_time).
+  // 1F1B without communication time: (m + p - 1) (f + b), with f of a stage's layers and no head (a
+  // vocabulary of one word at a rate that makes its time vanish beside the given forward_time).
   for (const auto& [stages, batches] : {std::pair(1, 3), std::pair(2, 1), std::pair(3, 2), std::pair(4, 4), std::pair(4, 9)}) {
     const Workload workload = make("llm", {{"tp", "1"},
                                            {"dp", "1"},
@@ -346,7 +359,8 @@ TEST(Templates, PipelinesTakeMicrobatchesPlusStagesMinusOne) {
                                            {"forward_time", "10us"},
                                            {"backward_factor", "2"},
                                            {"optimizer_time", "0s"}});
-    // The head is 2 x 1024 of more than 4 x 1024 x 1048576 operations: less than 0.05 ns of 10 us, 5 ticks with its backward.
+    // The head is 2 x 1024 of more than 4 x 1024 x 1048576 operations: less than 0.05 ns of 10 us,
+    // 5 ticks with its backward.
     const Duration expected = Duration::us(30) * (batches + stages - 1);
     EXPECT_GE(pipeline_makespan(workload), expected);
     EXPECT_LE(pipeline_makespan(workload), expected + Duration::ticks(20 * batches));
@@ -358,20 +372,25 @@ TEST(Templates, MoeExchangesTokens) {
   EXPECT_EQ(workload.rank_count, 8U);
   EXPECT_EQ(problems(workload), std::vector<std::string>());
   auto rows = traffic(workload);
-  // Two all-to-alls a layer and direction: 4 layers x 3 micro-batches x 4; a rank's half of 8 tokens, twice, x 8 x 2 bytes = 128.
+  // Two all-to-alls a layer and direction: 4 layers x 3 micro-batches x 4; a rank's half of 8
+  // tokens, twice, x 8 x 2 bytes = 128.
   EXPECT_EQ(rows["ep all_to_all"].ops, 8U * 48);
   EXPECT_EQ(rows["ep all_to_all"].bytes, Bytes::of(8 * 48 * 128));
   EXPECT_EQ(rows["ep all_to_all"].group_size_max, 2U);
-  // Experts' gradients: 2 experts x 2 x 8 x 32 / 2 weights x 4 bytes per layer, among 4 / 2 replicas.
+  // Experts' gradients: 2 experts x 2 x 8 x 32 / 2 weights x 4 bytes per layer, among 4 / 2
+  // replicas.
   EXPECT_EQ(rows["dp_ep all_reduce"].group_size_max, 2U);
   EXPECT_EQ(rows["dp_ep all_reduce"].bytes, Bytes::of(8 * 4 * 2 * 256 * 4));
-  // Dense ones: 4 x 8 x 8 / 2 for attention and 8 x 4 for the router, four layers; 64 for embedding and head, which are one.
+  // Dense ones: 4 x 8 x 8 / 2 for attention and 8 x 4 for the router, four layers; 64 for embedding
+  // and head, which are one.
   EXPECT_EQ(rows["dp all_reduce"].bytes, Bytes::of(8 * 4 * (4 * (128 + 32) + 64)));
-  // tp: in each of 4 layers x 3 micro-batches attention gathers a rank's 64 bytes once forward and twice backward, experts their
-  // tokens, two for one, 128 bytes each way and keep them; both scatter the whole each way. Embedding and head as in llm.
+  // tp: in each of 4 layers x 3 micro-batches attention gathers a rank's 64 bytes once forward and
+  // twice backward, experts their tokens, two for one, 128 bytes each way and keep them; both
+  // scatter the whole each way. Embedding and head as in llm.
   EXPECT_EQ(rows["tp all_gather"].bytes, Bytes::of(8 * (12 * (3 * 64 + 2 * 128) + 3 * 3 * 64)));
   EXPECT_EQ(rows["tp reduce_scatter"].bytes, Bytes::of(8 * (12 * (2 * 128 + 2 * 256) + 3 * 2 * 128)));
-  // Experts compute 2 x (2 x 2 x 8 x 8 x 32) / 2 for two experts a token, and the router 2 x 8 x 8 x 4 / 2.
+  // Experts compute 2 x (2 x 2 x 8 x 8 x 32) / 2 for two experts a token, and the router 2 x 8 x 8
+  // x 4 / 2.
   EXPECT_EQ(op_named(role(workload), "fwd.0.layer0.experts").duration, Duration::ns(2 * 4096 + 256));
   EXPECT_HAS(errors_in("moe", {{"ep", "3"}}), "dp = 4 cannot be divided by ep = 3 [bad-plan]");
   EXPECT_HAS(errors_in("moe", {{"experts", "9"}}), "[bad-plan]");
@@ -404,7 +423,8 @@ TEST(Templates, DlrmExchangesEmbeddingsBesideItsDenseLayers) {
                                           {"tflops", "0.001"},
                                           {"memory_bandwidth", "8Gbps"}});
   const RoleDag& dag = role(workload);
-  // sparse, emb, dense, 2 + 2 layers, concat; backwards 4 layers, concat, update, step. 3 all-to-alls and 4 all-reduces.
+  // sparse, emb, dense, 2 + 2 layers, concat; backwards 4 layers, concat, update, step. 3
+  // all-to-alls and 4 all-reduces.
   EXPECT_EQ(summarise(workload).roles[0].ops_by_kind[0], 8U + 7);
   EXPECT_EQ(summarise(workload).roles[0].ops_by_kind[1], 3U + 4);
   EXPECT_EQ(op_named(dag, "a2a_index").bytes, Bytes::of(16 * 3 * 2 * 8));
@@ -441,8 +461,9 @@ TEST(Templates, UnetSkipsAcross) {
   const RoleDag& dag = role(workload);
   // enc_0, enc_1, dec_0 forward; backward and reduction of each; step.
   EXPECT_EQ(dag.size(), 3U + 6 + 1);
-  // Level 0: 9 x 1 x 2 + 9 x 2 x 2 = 54 weights on 16 points. Level 1: 9 x 2 x 4 + 9 x 4 x 4 = 216 on 4. The decoder:
-  // 4 x 4 x 2 = 32 on 4, then 9 x 4 x 2 + 9 x 2 x 2 = 108 on 16, then 2 on 16. Two operations each, 1 ns per operation.
+  // Level 0: 9 x 1 x 2 + 9 x 2 x 2 = 54 weights on 16 points. Level 1: 9 x 2 x 4 + 9 x 4 x 4 = 216
+  // on 4. The decoder: 4 x 4 x 2 = 32 on 4, then 9 x 4 x 2 + 9 x 2 x 2 = 108 on 16, then 2 on 16.
+  // Two operations each, 1 ns per operation.
   EXPECT_EQ(op_named(dag, "enc_0").duration, Duration::ns(2 * 54 * 16));
   EXPECT_EQ(op_named(dag, "enc_1").duration, Duration::ns(2 * 216 * 4));
   EXPECT_EQ(op_named(dag, "dec_0").duration, Duration::ns(2 * (32 * 4 + 110 * 16)));
@@ -455,7 +476,8 @@ TEST(Templates, UnetSkipsAcross) {
 }
 
 TEST(Templates, AnySettingsGiveAWorkloadOrAnInputError) {
-  // Random values from each parameter's whole range: whatever comes, the ranks agree or an InputError says why not.
+  // Random values from each parameter's whole range: whatever comes, the ranks agree or an
+  // InputError says why not.
   std::mt19937_64 random(11);
   for (int round = 0; round < (WEFT_SANITIZED ? 15 : 60); ++round) {
     for (const auto& module : workload_templates()) {

@@ -128,7 +128,8 @@ class EventReader {
   void cancel(const scenario::CancelEvent& said, const SourcePlace& place, const FieldPlaces& inside) {
     if (said.job().empty()) fail("missing-field", "a cancellation needs a job", place, "for example cancel { job: \"job0\" }");
     if (!known_jobs_.contains(said.job())) {
-      // Among many names the one that was meant takes long to find, and no more than these are shown.
+      // Among many names the one that was meant takes long to find, and no more than these are
+      // shown.
       const bool suggests = unknown_jobs_++ < Diagnostics::kept_errors_max;
       fail("unknown-job", "there is no job " + in_quotes(said.job()), inside.of(said, "job"),
            suggests ? suggestion(said.job(), job_names_, "job") : "");

@@ -11,7 +11,8 @@
 
 namespace weft {
 
-/// In the order of the text, of which `field` is the name. `host_count`: of the cluster; none where it is not known yet. Throws InputError [bad-hosts].
+/// In the order of the text, of which `field` is the name. `host_count`: of the cluster; none where
+/// it is not known yet. Throws InputError [bad-hosts].
 std::vector<HostId> parse_host_list(const std::string& field, const std::string& text, std::optional<std::uint32_t> host_count,
                                     const SourcePlace& place);
 

@@ -34,7 +34,8 @@ std::vector<NamedKind> foreign_formats() {
   return formats;
 }
 
-/// SimAI's topologies and workloads share a name; a topology begins with a number, a workload with the name of a policy.
+/// SimAI's topologies and workloads share a name; a topology begins with a number, a workload with
+/// the name of a policy.
 InputKind simai_kind(const std::string& path) {
   const SourceText source = SourceText::read(path);
   const std::size_t first = source.text().find_first_not_of(" \t\r\n");
@@ -89,7 +90,8 @@ InputKind own_kind(const std::string& path) {
        "a scenario has jobs, a topology a builder or hosts, a workload ranks and roles; foreign files need FILE:format");
 }
 
-/// Whether the first line that says something is YAML's: "---", "- item", or a name and a colon alone.
+/// Whether the first line that says something is YAML's: "---", "- item", or a name and a colon
+/// alone.
 bool is_yaml(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

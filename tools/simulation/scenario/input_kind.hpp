@@ -16,19 +16,20 @@ struct RecognisedInput {
   std::string format;
 };
 
-/// "FILE[:format]" as given on the command line. The part after the last colon is a format only if it holds no slash or dot.
+/// "FILE[:format]" as given on the command line. The part after the last colon is a format only if
+/// it holds no slash or dot.
 struct FileAndFormat {
   std::string file;
   std::string format;  ///< empty: by the file's ending
 };
 FileAndFormat split_format(const std::string& text);
 
-/// What a file is that cannot be a scenario: JSON, YAML, a workload or a topology. Throws InputError
-/// [not-a-scenario], which says how to go on.
+/// What a file is that cannot be a scenario: JSON, YAML, a workload or a topology. Throws
+/// InputError [not-a-scenario], which says how to go on.
 void check_is_scenario(const SourceText& source);
 
-/// `text` is "FILE[:format]". Throws InputError [unknown-format] for a format nobody reads and [unknown-input] where neither the format nor the
-/// content tells.
+/// `text` is "FILE[:format]". Throws InputError [unknown-format] for a format nobody reads and
+/// [unknown-input] where neither the format nor the content tells.
 RecognisedInput recognise_input(const std::string& text);
 
 }  // namespace weft

@@ -88,10 +88,12 @@ struct Tally {
   Range<std::uint32_t> gpus;
   Range<std::size_t> hosts;                         ///< where the empty cluster places them
   std::map<std::uint32_t, ProbedIteration> probed;  ///< of the rule's workload, by number of GPUs
-  std::uint64_t as_on_as_many_hosts = 0;  ///< jobs whose placement was not measured: by the mean of those on as many hosts
+  /// jobs whose placement was not measured: by the mean of those on as many hosts
+  std::uint64_t as_on_as_many_hosts = 0;
   Range<std::size_t> other_hosts;
   std::uint64_t as_on_other_hosts = 0;  ///< by the mean of those on other numbers of hosts
-  std::uint64_t not_elastic = 0;        ///< jobs of traces that would restart on fewer GPUs, but run the rule's workload
+  /// jobs of traces that would restart on fewer GPUs, but run the rule's workload
+  std::uint64_t not_elastic = 0;
 
   void add_iteration(Duration time, std::uint32_t of_gpus) {
     iteration_time.add(time);
@@ -314,9 +316,11 @@ class Assignment {
   Mode mode_;
   const ClusterProbes& probes_;
   std::vector<Tally> tallies_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> placements_alone_;  ///< GPUs on each host, by number of GPUs
+  /// GPUs on each host, by number of GPUs
+  std::map<std::uint32_t, std::vector<std::uint32_t>> placements_alone_;
   std::uint64_t without_rule_ = 0;
-  bool has_gaps_ = false;  ///< may a run place a job with measured iterations where nothing was measured?
+  /// may a run place a job with measured iterations where nothing was measured?
+  bool has_gaps_ = false;
 };
 
 }  // namespace

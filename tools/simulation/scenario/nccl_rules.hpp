@@ -1,4 +1,5 @@
-// The rule set `nccl` as text: for every machine which algorithm and protocol the tuner takes from which size on, and what it weighs.
+// The rule set `nccl` as text: for every machine which algorithm and protocol the tuner takes from
+// which size on, and what it weighs.
 // Thread safety: pure functions.
 #pragma once
 
@@ -9,8 +10,10 @@
 
 namespace weft {
 
-/// Comment lines of a file of rules (host/rules_file.proto), as found by asking the tuner (host/collectives/nccl_tuning_table) for groups of hosts of each
-/// machine in a rail-optimized fabric. `machines` are of nccl_machines(), `nccl` is over nccl_params(). Throws what sets that do not fit each other throw.
+/// Comment lines of a file of rules (host/rules_file.proto), as found by asking the tuner
+/// (host/collectives/nccl_tuning_table) for groups of hosts of each machine in a rail-optimized
+/// fabric. `machines` are of nccl_machines(), `nccl` is over nccl_params(). Throws what sets that
+/// do not fit each other throw.
 std::string nccl_rules_text(std::span<const ModuleInfo> machines, const ParamSet& nccl);
 
 }  // namespace weft

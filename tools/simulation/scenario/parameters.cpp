@@ -32,7 +32,8 @@ const ModuleInfo& find_preset(std::string_view name, const SourcePlace& place) {
   fail("bad-value", "there is no preset " + in_quotes(name), place, suggestion(name, names, "preset"));
 }
 
-/// Hands on name, without `prefix`, value and place of each text "name=value"; what that throws is thrown together in the end.
+/// Hands on name, without `prefix`, value and place of each text "name=value"; what that throws is
+/// thrown together in the end.
 template <class Set>
 void for_each_setting(std::span<const std::string> texts, const std::string& form, const std::string& prefix, const Set& set) {
   Diagnostics diagnostics;

@@ -1,7 +1,9 @@
-// Parameters of a run: one ParamSet per module, set by "module.param" names from the scenario's `set` and from --set. The name "preset" chooses
-// a preset (host/presets), whose values stand for what no setting names.
+// Parameters of a run: one ParamSet per module, set by "module.param" names from the scenario's
+// `set` and from --set. The name "preset" chooses a preset (host/presets), whose values stand for
+// what no setting names.
 //
-// Where it sits: the scenario fills it, the simulation hands each module its set, the manifest records all of them.
+// Where it sits: the scenario fills it, the simulation hands each module its set, the manifest
+// records all of them.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -17,24 +19,26 @@ namespace weft {
 
 class Parameters {
  public:
-  /// Sets of every module that a run may use, with defaults. Topology builders join when one is chosen (add()).
+  /// Sets of every module that a run may use, with defaults. Topology builders join when one is
+  /// chosen (add()).
   Parameters();
 
   void add(ParamSet set) { sets_.push_back(std::move(set)); }
-  /// The parameters of the topology's builder, which go by the name "topology", too. Another builder's of an
-  /// earlier call stay.
+  /// The parameters of the topology's builder, which go by the name "topology", too. Another
+  /// builder's of an earlier call stay.
   void add_builder(ParamSet set);
   const std::string& builder() const { return builder_; }
-  /// `name` is "module.param", or "preset", of which the last stands. Throws InputError [unknown-module], [unknown-param], [bad-value],
-  /// [out-of-range] at `place`.
+  /// `name` is "module.param", or "preset", of which the last stands. Throws InputError
+  /// [unknown-module], [unknown-param], [bad-value], [out-of-range] at `place`.
   void apply(std::string_view name, std::string_view value, const SourcePlace& place);
   /// Whether "module.param" is a parameter whose value names a file.
   bool is_file(std::string_view name) const;
-  /// Each text is "module.param=value", as given to --set. What apply() throws for them, [bad-setting] without "=" and
-  /// [duplicate-setting] are thrown together.
+  /// Each text is "module.param=value", as given to --set. What apply() throws for them,
+  /// [bad-setting] without "=" and [duplicate-setting] are thrown together.
   void apply_flags(std::span<const std::string> texts);
 
-  /// Gives the values of the preset to the parameters that no setting named. To be called after the last setting.
+  /// Gives the values of the preset to the parameters that no setting named. To be called after the
+  /// last setting.
   void fill_in_preset();
   const std::string& preset() const { return preset_; }  ///< its name, or ""
   /// Whether the value is one that fill_in_preset() gave.
@@ -54,8 +58,9 @@ class Parameters {
   std::set<std::string, std::less<>> of_preset_;  ///< "module.param"
 };
 
-/// Sets parameters of one module from texts "param=value" or "module.param=value", as given to --set. What ParamSet::set() throws for them,
-/// [bad-setting] without "=" and [duplicate-setting] are thrown together.
+/// Sets parameters of one module from texts "param=value" or "module.param=value", as given to
+/// --set. What ParamSet::set() throws for them, [bad-setting] without "=" and [duplicate-setting]
+/// are thrown together.
 void set_from_flags(ParamSet& params, std::span<const std::string> texts);
 
 }  // namespace weft

@@ -64,16 +64,19 @@ struct Scenario {
   std::shared_ptr<const Topology> topology;  ///< null: only a number of GPUs (job mode)
   std::uint32_t hosts = 0;                   ///< without a topology
   std::uint32_t gpus_per_host = 0;
-  std::shared_ptr<const StaticRoutes> routes;              ///< that flow.routes names; null: none, or routing is another
+  /// that flow.routes names; null: none, or routing is another
+  std::shared_ptr<const StaticRoutes> routes;
   std::vector<JobSpec> jobs;                               ///< sorted by submission
   std::vector<std::shared_ptr<const Workload>> workloads;  ///< distinct ones
-  std::vector<WorkloadFile> workload_files;                ///< those of `workloads` that were read from files
-  std::optional<FlowList> flows;                           ///< replayed without jobs
+  /// those of `workloads` that were read from files
+  std::vector<WorkloadFile> workload_files;
+  std::optional<FlowList> flows;  ///< replayed without jobs
   std::vector<HostSpeedEntry> host_speeds;
   FailureSettings failures;
   MaintenanceSettings maintenance;
   StorageSettings storage;
-  std::vector<ScriptedEvent> events;     ///< in order of time; drains, failures and jobs among them are in the lists above, too
+  /// in order of time; drains, failures and jobs among them are in the lists above, too
+  std::vector<ScriptedEvent> events;
   std::vector<std::string> handlers;     ///< their parameters are among `parameters`
   std::vector<ParameterChange> changes;  ///< of the events that set something, in order
   std::string policy = "fcfs";
@@ -83,7 +86,8 @@ struct Scenario {
   RunManifest manifest;
 };
 
-/// Do links carry less for a while, so that what the topology says of routes and speeds does not hold throughout?
+/// Do links carry less for a while, so that what the topology says of routes and speeds does not
+/// hold throughout?
 bool network_changes(const Scenario& scenario);
 /// Whether iterations may be left out (scheduler/fast_forward).
 bool fast_forwards(const Scenario& scenario);

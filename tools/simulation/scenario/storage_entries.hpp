@@ -1,6 +1,8 @@
-// Storage entries: where jobs' data and checkpoints lie, as a scenario file and the parameters "storage" say it.
+// Storage entries: where jobs' data and checkpoints lie, as a scenario file and the parameters
+// "storage" say it.
 //
-// Where it sits: the scenario reader asks for a job's entries when it reads the job, and for the rest once the cluster is known.
+// Where it sits: the scenario reader asks for a job's entries when it reads the job, and for the
+// rest once the cluster is known.
 #pragma once
 
 #include <vector>
@@ -21,10 +23,12 @@ struct StorageEntry {
 StorageEntry read_storage_entry(const scenario::Job& job, const FieldPlaces& inside);
 StorageEntry read_storage_entry(const scenario::JobRule& rule, const FieldPlaces& inside);
 
-/// Fills the scenario's storage by the parameters. Throws InputError [bad-hosts], [too-much-storage] if no host is left for jobs, [storage-is-spare].
+/// Fills the scenario's storage by the parameters. Throws InputError [bad-hosts],
+/// [too-much-storage] if no host is left for jobs, [storage-is-spare].
 void read_storage(Scenario& scenario);
 
-/// Checks that jobs find their data and checkpoints there. Throws InputError with all that is wrong: [no-storage] for those that lie nowhere, [bad-hosts].
+/// Checks that jobs find their data and checkpoints there. Throws InputError with all that is
+/// wrong: [no-storage] for those that lie nowhere, [bad-hosts].
 void check_storage(const Scenario& scenario);
 
 /// Does the run move data or checkpoints?

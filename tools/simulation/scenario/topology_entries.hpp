@@ -14,11 +14,12 @@
 
 namespace weft {
 
-/// The parameters of the builder that a topology file names join those of the run, if it names one. To be
-/// called before settings are applied.
+/// The parameters of the builder that a topology file names join those of the run, if it names one.
+/// To be called before settings are applied.
 void add_builder_of_file(Scenario& scenario, const std::string& path, const std::string& format);
 
-/// Reads a topology into the scenario. Throws InputError. Requires: add_builder_of_file() was called.
+/// Reads a topology into the scenario. Throws InputError. Requires: add_builder_of_file() was
+/// called.
 void load_topology_file(Scenario& scenario, const std::string& path, const std::string& format);
 
 /// The builder of the topology, whose parameters join those of the run; null if there is none.

@@ -13,8 +13,8 @@ namespace weft {
 
 struct Scenario;
 
-/// Adds an assumption for each parameter that is not at its default and has no effect. A
-/// builder of topologies is used if it is that of the run. Returns these parameters, "module.param".
+/// Adds an assumption for each parameter that is not at its default and has no effect. A builder of
+/// topologies is used if it is that of the run. Returns these parameters, "module.param".
 std::set<std::string> note_unused_settings(Scenario& scenario);
 
 }  // namespace weft

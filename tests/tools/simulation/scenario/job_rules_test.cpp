@@ -36,7 +36,8 @@ std::string error_of(const std::function<void()>& action) {
   return {};
 }
 
-/// Says that an iteration takes 10 ms and that hosts have 8 GPUs, and how often it was asked to run one.
+/// Says that an iteration takes 10 ms and that hosts have 8 GPUs, and how often it was asked to run
+/// one.
 struct Cluster {
   std::uint32_t gpus_per_host = 8;
   int runs = 0;
@@ -159,8 +160,8 @@ TEST(JobRules, MeasuredIterationsByPlacement) {
   EXPECT_EQ(jobs[1].iteration_times->of(std::array{2U, 2U}), Duration::ms(300));
 }
 
-// Iterations used to fit the time on the fewest hosts of the table, here one, on whatever cluster: a job that 5 s belong to would have run for
-// 15 s on hosts of 2 GPUs, wherever it was placed.
+// Iterations used to fit the time on the fewest hosts of the table, here one, on whatever cluster:
+// a job that 5 s belong to would have run for 15 s on hosts of 2 GPUs, wherever it was placed.
 TEST(JobRules, MeasuredIterationsFitWhereTheClusterPlacesThem) {
   PlacementTimes times;
   times.add(std::array{4U}, Duration::ms(100));
@@ -184,7 +185,8 @@ TEST(JobRules, MeasuredIterationsFitWhereTheClusterPlacesThem) {
                                                      "4 GPUs takes 300ms on 2 hosts, as the empty cluster places it")));
 }
 
-// A job on one host of 8 took the mean of placements on several, and the note said that it was the time of 1 host.
+// A job on one host of 8 took the mean of placements on several, and the note said that it was the
+// time of 1 host.
 TEST(JobRules, NotesSayWhatStandsInForPlacementsThatWereNotMeasured) {
   Cluster cluster;
   PlacementTimes times;
@@ -257,7 +259,8 @@ TEST(JobRules, JobsWithTimesOfTheirOwnFollowTheirPlacement) {
   EXPECT_EQ(jobs[1].iteration_times, nullptr);
 }
 
-// `weft check` used to simulate two iterations of each workload, though it says that it runs nothing.
+// `weft check` used to simulate two iterations of each workload, though it says that it runs
+// nothing.
 TEST(JobRules, WithoutAProbeTheNumberOfIterationsIsLeftToTheRun) {
   Cluster cluster;
   cluster.probes.iteration = nullptr;

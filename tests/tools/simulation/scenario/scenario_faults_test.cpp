@@ -1,4 +1,5 @@
-// Faults of scenarios: what would be ignored is refused, all mistakes are reported together, and messages speak of the file's own fields.
+// Faults of scenarios: what would be ignored is refused, all mistakes are reported together, and
+// messages speak of the file's own fields.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -60,7 +61,8 @@ class ScenarioFaults : public testing::Test {
 constexpr const char* kCluster = "cluster { hosts: 2 gpus_per_host: 4 }\n";
 constexpr const char* kSwitch = "topology { builder: \"single_switch\" }\n";
 
-// --hosts=3 over a cluster of 4 GPUs per host used to make hosts of 8, the default of a run without a scenario.
+// --hosts=3 over a cluster of 4 GPUs per host used to make hosts of 8, the default of a run without
+// a scenario.
 TEST_F(ScenarioFaults, AFlagOfTheClusterLeavesTheOtherHalfAsItIs) {
   RunFlags flags = flags_for(std::string(kCluster) + "job { gpus: 3 duration: \"1h\" }\n");
   flags.hosts = 3;
@@ -117,8 +119,9 @@ struct Ignored {
   std::string codes;
 };
 
-// `weft check` said of this file that 280 more errors are not shown, `weft run --jobs` said 1: it counted the closing line of the reader's
-// report. A file that is read twice has no more mistakes for it.
+// `weft check` said of this file that 280 more errors are not shown, `weft run --jobs` said 1: it
+// counted the closing line of the reader's report. A file that is read twice has no more mistakes
+// for it.
 TEST_F(ScenarioFaults, ErrorsThatAReaderLeftOutAreCounted) {
   std::string rows = "job,submit_s,gpus,run_s\n";
   for (int i = 0; i < 300; ++i) rows += "j" + std::to_string(i) + ",soon,1,10\n";
@@ -134,7 +137,8 @@ TEST_F(ScenarioFaults, ErrorsThatAReaderLeftOutAreCounted) {
   EXPECT_EQ(of_file.back().message, "281 more errors are not shown");
 }
 
-// Only names within the file were compared, so that two jobs "a" stood in the results where a trace has one.
+// Only names within the file were compared, so that two jobs "a" stood in the results where a trace
+// has one.
 TEST_F(ScenarioFaults, NamesOfTracesAndFlagsAreTakenToo) {
   const std::string trace = "jobs { file: \"jobs.csv\" format: \"weft\" }\n";
   const std::string named = kCluster + std::string("job { name: \"a\" gpus: 2 duration: \"1h\" }\n");
@@ -154,7 +158,8 @@ TEST_F(ScenarioFaults, NamesOfTracesAndFlagsAreTakenToo) {
   EXPECT_EQ(codes_of(with_workload), "2:13 duplicate-job; ");
 }
 
-// --jobs made job mode of `mode: FLOW`, and --workload and --flows flow mode of `mode: JOB`, which only --mode may.
+// --jobs made job mode of `mode: FLOW`, and --workload and --flows flow mode of `mode: JOB`, which
+// only --mode may.
 TEST_F(ScenarioFaults, OnlyTheFlagOfTheModeOverridesTheMode) {
   const std::string job = "job { gpus: 2 duration: \"1h\" }\n";
   RunFlags flags = flags_for("mode: FLOW\n" + std::string(kSwitch) + job);
@@ -184,7 +189,8 @@ TEST_F(ScenarioFaults, OnlyTheFlagOfTheModeOverridesTheMode) {
   EXPECT_EQ(load_scenario(of_flows).mode, Mode::flow);
 }
 
-// With a scenario --strict was taken for granted, though one without traces has no rows to be strict about.
+// With a scenario --strict was taken for granted, though one without traces has no rows to be
+// strict about.
 TEST_F(ScenarioFaults, StrictNeedsATrace) {
   RunFlags flags = flags_for(kCluster + std::string("job { gpus: 2 duration: \"1h\" }\n"));
   flags.jobs_options.strict = true;
@@ -246,14 +252,16 @@ TEST_F(ScenarioFaults, AFlowListTakesNothingOfJobs) {
   EXPECT_EQ(codes_of(of_scenario), "--flows flows-and-jobs; ");
 }
 
-// A setting of the builder at the top level came after the topology was built, and the manifest recorded what nobody had used.
+// A setting of the builder at the top level came after the topology was built, and the manifest
+// recorded what nobody had used.
 TEST_F(ScenarioFaults, SettingsOfTheBuilderReachItFromTheTopLevel) {
   const RunFlags flags =
       flags_for(std::string(kSwitch) + "set { name: \"single_switch.hosts\" value: \"5\" }\njob { gpus: 3 duration: \"1h\" }\n");
   EXPECT_EQ(load_scenario(flags).topology->host_count(), 5u);
 }
 
-// The topology of the scenario was built and noted in the manifest although the run took place on another.
+// The topology of the scenario was built and noted in the manifest although the run took place on
+// another.
 TEST_F(ScenarioFaults, AnotherTopologyReplacesThatOfTheScenario) {
   RunFlags flags = flags_for(
       "topology { file: \"gone.textproto\" }\nset { name: \"flow.mtu\" value: \"8192B\" }\njob { workload { file: "
@@ -319,7 +327,8 @@ TEST_F(ScenarioFaults, SettingsThatNothingAsksForAreNoted) {
   EXPECT_TRUE(load_scenario(list).assumptions.empty());
 }
 
-// A scenario's fields were called by the flags of the command line, which the scenario does not have: "--time-zone says nothing about ...".
+// A scenario's fields were called by the flags of the command line, which the scenario does not
+// have: "--time-zone says nothing about ...".
 TEST_F(ScenarioFaults, MessagesSpeakOfFields) {
   const std::vector<Diagnostic> errors =
       errors_of(flags_for(std::string(kSwitch) +

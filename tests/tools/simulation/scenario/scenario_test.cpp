@@ -1,4 +1,5 @@
-// Scenarios: what the file and the flags say ends up in the run, flags win, and the manifest records it.
+// Scenarios: what the file and the flags say ends up in the run, flags win, and the manifest
+// records it.
 #include "tools/simulation/scenario/scenario.hpp"
 
 #include <gtest/gtest.h>
@@ -132,7 +133,8 @@ TEST_F(Scenarios, AllWrongSettingsAreReportedTogether) {
   EXPECT_EQ(codes_of(flags), "0:0 duplicate-setting; ");
 }
 
-// A run time of 0 used to be taken for a job without duration: "[job-content] neither workload nor duration" at a row that has one.
+// A run time of 0 used to be taken for a job without duration: "[job-content] neither workload nor
+// duration" at a row that has one.
 TEST_F(Scenarios, ATraceMayHoldAJobWithoutRunTimeInFlowMode) {
   write("jobs.csv", "job,submit_s,gpus,run_s\nempty,0,1,0\n");
   RunFlags flags;
