@@ -74,7 +74,7 @@ AttemptAccount JobAccounts::charge(const JobAttempt& attempt, Time now) {
   return result;
 }
 
-bool JobAccounts::leave(const JobAttempt& attempt, Time now, Leaving why) {
+bool JobAccounts::leave(const JobAttempt& attempt, Time now, AttemptEnd why) {
   const JobId job = attempt.job();
   JobRecord& record = records_[job.index()];
   Progress& progress = progress_[job.index()];
@@ -87,32 +87,34 @@ bool JobAccounts::leave(const JobAttempt& attempt, Time now, Leaving why) {
   };
   Duration work = account.work;
   switch (why) {
-    case Leaving::ends:
+    case AttemptEnd::ended:
       work = account.work_whole;
       break;
-    case Leaving::is_preempted:
+    case AttemptEnd::preempted:
       progress.kept = attempt.on_common_scale(account.kept);
       (attempt.is<JobAttempt::Failed>() ? record.lost_to_failures : record.lost_to_preemptions) += lost(now, account.work);
       break;
-    case Leaving::is_cancelled:
+    case AttemptEnd::cancelled:
       progress.kept = attempt.on_common_scale(account.kept);
       break;
-    case Leaving::has_failed:
+    case AttemptEnd::failed:
       progress.kept = attempt.on_common_scale(account.kept);
       record.lost_to_failures += lost(now, account.work);
       break;
-    case Leaving::moves:
+    case AttemptEnd::moved:
       progress.kept = attempt.on_common_scale(account.whole);
       work = account.work_whole;
       record.checkpointing += attempt.of_all_gpus(now - until);
       record.lost_to_moves += lost(until, account.work_whole);
       break;
+    case AttemptEnd::running:
+      WEFT_CHECK(false, "an attempt that is left has an end");
   }
   if (jobs_[job.index()].workload != nullptr) {
     progress.iterating += work;
-    if (why != Leaving::ends) record.iterations = progress.kept.iterations;
+    if (why != AttemptEnd::ended) record.iterations = progress.kept.iterations;
   }
-  const bool is_over = why == Leaving::ends || why == Leaving::is_cancelled;
+  const bool is_over = why == AttemptEnd::ended || why == AttemptEnd::cancelled;
   if (is_over) counters_.last_end = now;
   return is_over || is_more(progress.kept, kept_before);
 }

@@ -68,9 +68,6 @@ struct JobCounters {
   Duration makespan() const { return std::max(last_end, first_submit) - first_submit; }
 };
 
-/// Why a job leaves its GPUs.
-enum class Leaving : std::uint8_t { ends, is_preempted, has_failed, moves, is_cancelled };
-
 class JobAccounts {
  public:
   /// Keeps references. Nothing before `begin` counts. `observer`: outlives it; may be null.
@@ -103,7 +100,8 @@ class JobAccounts {
   /// The job ends now. leave() and end() have to follow.
   void note_end(JobId job, Time now) { records_[job.index()].end = now; }
   /// Charges an attempt that is over. Returns whether more is kept than before, or the job is over.
-  bool leave(const JobAttempt& attempt, Time now, Leaving why);
+  /// Requires: `why` is not `running`.
+  bool leave(const JobAttempt& attempt, Time now, AttemptEnd why);
   /// Whether more would be kept than before if the job were stopped now.
   bool would_keep_more(const JobAttempt& attempt, Time now) const;
   /// The job waits again. Requires: leave() was called.

@@ -13,22 +13,6 @@
 namespace weft {
 namespace {
 
-AttemptEnd end_of(Leaving why) {
-  switch (why) {
-    case Leaving::ends:
-      return AttemptEnd::ended;
-    case Leaving::is_preempted:
-      return AttemptEnd::preempted;
-    case Leaving::has_failed:
-      return AttemptEnd::failed;
-    case Leaving::moves:
-      return AttemptEnd::moved;
-    case Leaving::is_cancelled:
-      return AttemptEnd::cancelled;
-  }
-  return AttemptEnd::ended;
-}
-
 constexpr std::array kJobLifecycleParams = {
     ParamSpec{"control_delay", ParamKind::duration, "10us", "1ns", "", "",
               "time that a message between scheduler and host takes: start of a job, end of an iteration",
@@ -106,7 +90,7 @@ class JobLifecycle::Service final : public ServiceListener {
     const JobAttempt& attempt = lifecycle_.states_.running(holder);
     // A job that got the GPU since the failure, and has failed, has done so for another.
     if (!attempt.is<JobAttempt::Failed>() || attempt.as<JobAttempt::Failed>().at > failed_at) return;
-    lifecycle_.send_back(holder, Leaving::has_failed, context.now());
+    lifecycle_.send_back(holder, AttemptEnd::failed, context.now());
   }
   void gpu_is_wanted(GpuSlot gpu, EventContext& context) override {
     const JobId holder = lifecycle_.cluster_.holder(gpu);
@@ -483,7 +467,7 @@ void JobLifecycle::preempt(JobId job, EventContext& context) {
   WEFT_CHECK(states_.attempt(job) != nullptr, "a policy preempts jobs that run");
   halt(job, context);
   accounts_.preempt(job);
-  leave_gpus(job, context.now(), Leaving::is_preempted);
+  leave_gpus(job, context.now(), AttemptEnd::preempted);
   go_back_to_queue(job, context.now(), ClusterEvent::Kind::job_preempted);
 }
 
@@ -498,7 +482,7 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   accounts_.note_end(job, context.now());
   if (states_.running(job).is<JobAttempt::FastForwarded>()) fast_forward_.skip(job, spec.iterations, context.now());
   fast_forward_.leave(job, context);
-  leave_gpus(job, context.now(), Leaving::ends);
+  leave_gpus(job, context.now(), AttemptEnd::ended);
   states_.end(job);
   const bool is_measured = fast_forward_.is_on() && spec.workload != nullptr;
   accounts_.end(job, is_measured);
@@ -523,14 +507,14 @@ void JobLifecycle::halt(JobId job, EventContext& context) {
   starts_.drop(job);
 }
 
-void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
+void JobLifecycle::leave_gpus(JobId job, Time now, AttemptEnd why) {
   const JobAttempt& attempt = states_.running(job);
   if (accounts_.leave(attempt, now, why)) {
     progress_watch_.gets_on(job, now);
   } else {
     progress_watch_.is_stopped(job, now - attempt.since());
   }
-  tell_attempt(attempt, now, end_of(why));
+  tell_attempt(attempt, now, why);
   cluster_.release(job, attempt.placement());
 }
 
@@ -548,9 +532,9 @@ void JobLifecycle::go_back_to_queue(JobId job, Time now, ClusterEvent::Kind beca
   handlers_.note({because, job});
 }
 
-void JobLifecycle::send_back(JobId job, Leaving why, Time now) {
+void JobLifecycle::send_back(JobId job, AttemptEnd why, Time now) {
   leave_gpus(job, now, why);
-  go_back_to_queue(job, now, why == Leaving::moves ? ClusterEvent::Kind::job_moved : ClusterEvent::Kind::job_failed);
+  go_back_to_queue(job, now, why == AttemptEnd::moved ? ClusterEvent::Kind::job_moved : ClusterEvent::Kind::job_failed);
   arrived_.push_back(job);
 }
 
@@ -573,7 +557,7 @@ void JobLifecycle::start_moving(JobId job, EventContext& context) {
 
 void JobLifecycle::move(JobId job, EventContext& context) {
   accounts_.move(job);
-  send_back(job, Leaving::moves, context.now());
+  send_back(job, AttemptEnd::moved, context.now());
   request_pass(context);
 }
 
@@ -582,7 +566,7 @@ bool JobLifecycle::cancel(JobId job, EventContext& context) {
   if (const JobAttempt* const attempt = states_.attempt(job); attempt != nullptr) {
     if (attempt->has_done_all(context.now())) return false;
     halt(job, context);
-    leave_gpus(job, context.now(), Leaving::is_cancelled);
+    leave_gpus(job, context.now(), AttemptEnd::cancelled);
   } else if (states_.is<JobStates::Waiting>(job)) {
     accounts_.leave_queue(job, context.now());
     // The policy knows those that it was shown.

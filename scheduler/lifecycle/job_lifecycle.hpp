@@ -178,11 +178,11 @@ class JobLifecycle final : public Entity {
   /// The job gets on no more, and neither does a last checkpoint on its way. Hosts are told so.
   void halt(JobId job, EventContext& context);
   /// Charges the job's attempt and frees its GPUs. A transition of the job's state has to follow.
-  void leave_gpus(JobId job, Time now, Leaving why);
+  void leave_gpus(JobId job, Time now, AttemptEnd why);
   void tell_attempt(const JobAttempt& attempt, Time now, AttemptEnd why) const;
   void go_back_to_queue(JobId job, Time now, ClusterEvent::Kind because);
   /// The job leaves its GPUs and goes back to the queue, stopped by others than the policy.
-  void send_back(JobId job, Leaving why, Time now);
+  void send_back(JobId job, AttemptEnd why, Time now);
   /// The job writes a last checkpoint, unless it moves, has failed or is due to end.
   void start_moving(JobId job, EventContext& context);
   /// The job leaves the host that is drained. Requires: its last checkpoint is written.

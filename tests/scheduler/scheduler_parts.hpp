@@ -45,7 +45,7 @@ struct SchedulerParts {
     starts.start(job, std::move(placement), terms, context);
   }
   /// It waits again. Returns whether more is kept of it than before.
-  bool leave(JobId job, Leaving why) {
+  bool leave(JobId job, AttemptEnd why) {
     const JobAttempt& attempt = states.running(job);
     const bool keeps_more = accounts.leave(attempt, context.now(), why);
     cluster.release(job, attempt.placement());

@@ -36,7 +36,7 @@ TEST(JobAccounts, ChargeWhatIsLostToAPreemption) {
   parts.start(a, terms);
   parts.context.set_now(at_s(130));
   parts.accounts.preempt(a);
-  EXPECT_TRUE(parts.leave(a, Leaving::is_preempted));
+  EXPECT_TRUE(parts.leave(a, AttemptEnd::preempted));
   const JobRecord& record = parts.accounts.record(a);
   EXPECT_EQ(record.start, at_s(100));
   EXPECT_EQ(record.wait, Duration::s(100));
@@ -58,7 +58,7 @@ TEST(JobAccounts, ChargeAFailureUntilItIsKnown) {
   parts.states.running(a).fail(at_s(10));
   parts.accounts.fail(a);
   parts.context.set_now(at_s(20));
-  EXPECT_FALSE(parts.leave(a, Leaving::has_failed));
+  EXPECT_FALSE(parts.leave(a, AttemptEnd::failed));
   const JobRecord& record = parts.accounts.record(a);
   EXPECT_EQ(record.failures, 1U);
   EXPECT_EQ(record.overhead, Duration::s(5));
@@ -74,7 +74,7 @@ TEST(JobAccounts, AMoveKeepsWhatIsDone) {
   parts.states.running(a).move(at_s(20));
   parts.context.set_now(at_s(23));
   parts.accounts.move(a);
-  EXPECT_TRUE(parts.leave(a, Leaving::moves));
+  EXPECT_TRUE(parts.leave(a, AttemptEnd::moved));
   const JobRecord& record = parts.accounts.record(a);
   EXPECT_EQ(record.lost_to_moves, Duration::s(5));
   EXPECT_EQ(record.checkpointing, Duration::s(3));
@@ -90,7 +90,7 @@ TEST(JobAccounts, CountTimeOnFewerGpusByTheirShare) {
   SchedulerParts parts({spec}, 1, 4);
   parts.arrive(a);
   parts.start(a, terms);
-  EXPECT_FALSE(parts.leave(a, Leaving::is_preempted));
+  EXPECT_FALSE(parts.leave(a, AttemptEnd::preempted));
   Placement two{{GpuSlot(0), GpuSlot(1)}};
   parts.cluster.take(a, two);
   parts.accounts.start(a, two, at_s(0));
@@ -98,7 +98,7 @@ TEST(JobAccounts, CountTimeOnFewerGpusByTheirShare) {
   EXPECT_TRUE(parts.accounts.would_keep_more(parts.states.running(a), at_s(46)));
   EXPECT_FALSE(parts.accounts.would_keep_more(parts.states.running(a), at_s(45)));
   parts.context.set_now(at_s(46));
-  EXPECT_TRUE(parts.leave(a, Leaving::is_preempted));
+  EXPECT_TRUE(parts.leave(a, AttemptEnd::preempted));
   const JobRecord& record = parts.accounts.record(a);
   EXPECT_EQ(record.run, Duration::s(46));
   EXPECT_EQ(record.run_whole, Duration::s(23));
@@ -133,7 +133,7 @@ TEST(JobAccounts, ACancelledJobHasLostAllThatWasOfUse) {
   parts.arrive(a);
   parts.start(a, terms);
   parts.context.set_now(at_s(26));
-  EXPECT_TRUE(parts.accounts.leave(parts.states.running(a), at_s(26), Leaving::is_cancelled));
+  EXPECT_TRUE(parts.accounts.leave(parts.states.running(a), at_s(26), AttemptEnd::cancelled));
   parts.states.cancel(a);
   parts.accounts.cancel(a, at_s(26));
   EXPECT_EQ(parts.accounts.record(a).lost_to_cancellation, Duration::s(20));
@@ -151,7 +151,7 @@ TEST(JobAccounts, AnEndCountsAll) {
   parts.arrive(a);
   parts.start(a, terms);
   parts.accounts.note_end(a, at_s(67));
-  parts.accounts.leave(parts.states.running(a), at_s(67), Leaving::ends);
+  parts.accounts.leave(parts.states.running(a), at_s(67), AttemptEnd::ended);
   parts.states.end(a);
   parts.accounts.end(a, false);
   EXPECT_EQ(parts.accounts.record(a).mean_iteration, Duration::s(10));
@@ -183,7 +183,7 @@ TEST(JobAccounts, SplitAllTimeOfRandomStops) {
       parts.context.set_now(now += stays);
       if (why == 0) parts.states.running(a).fail(since + half);
       if (why == 1) parts.states.running(a).move(since + half);
-      parts.leave(a, why == 0 ? Leaving::has_failed : why == 1 ? Leaving::moves : Leaving::is_preempted);
+      parts.leave(a, why == 0 ? AttemptEnd::failed : why == 1 ? AttemptEnd::moved : AttemptEnd::preempted);
       held += stays;
       const JobRecord& record = parts.accounts.record(a);
       EXPECT_EQ(record.run, held) << "seed " << seed;

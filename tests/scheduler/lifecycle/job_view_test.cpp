@@ -39,7 +39,7 @@ TEST(JobViews, TellWhatIsLeftOfAModel) {
   EXPECT_EQ(running.priority, 3);
   // Two iterations count: after another start the four others and one checkpoint are left.
   parts.context.set_now(at_s(130));
-  parts.leave(a, Leaving::is_preempted);
+  parts.leave(a, AttemptEnd::preempted);
   EXPECT_EQ(view(parts, terms, at_s(130)).declared_left, Duration::s(5 + 40 + 1));
   EXPECT_EQ(view(parts, terms, at_s(130)).queued, at_s(130));
 }
