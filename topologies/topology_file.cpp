@@ -269,16 +269,13 @@ class ExplicitTopology {
 
 }  // namespace
 
-std::shared_ptr<const Topology> read_topology_file(const SourceText& source) {
+TopologyOrBuilder read_topology_file(const SourceText& source) {
   topology_file::TopologyFile file;
   Diagnostics diagnostics;
   const TextprotoDocument document(source, file, diagnostics);
   diagnostics.throw_if_errors();
   const FieldPlaces places = document.places();
-  if (!file.builder().empty()) {
-    const BuilderOfFile builder = builder_of(file, places, diagnostics);
-    return builder.module->make(builder.params, builder.place);
-  }
+  if (!file.builder().empty()) return builder_of(file, places, diagnostics);
   if (file.set_size() > 0) {
     diagnostics.error("topology-source", "there are settings but no builder to take them", places.of(file, "set", 0),
                       "name the builder, such as builder: \"clos\"");
@@ -288,15 +285,6 @@ std::shared_ptr<const Topology> read_topology_file(const SourceText& source) {
   }
   diagnostics.throw_if_errors();
   return ExplicitTopology(file, places, diagnostics).build(source.whole_file());
-}
-
-std::optional<BuilderOfFile> read_builder_of_file(const SourceText& source) {
-  topology_file::TopologyFile file;
-  Diagnostics diagnostics;
-  const TextprotoDocument document(source, file, diagnostics);
-  diagnostics.throw_if_errors();
-  if (file.builder().empty()) return std::nullopt;
-  return builder_of(file, document.places(), diagnostics);
 }
 
 }  // namespace weft

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <variant>
 
 #include "core/text/source_text.hpp"
 #include "topologies/builders.hpp"
@@ -17,22 +17,21 @@
 
 namespace weft {
 
-/// Throws InputError with every error of the file: those of core/text/textproto, of the builder,
-/// and [topology-source], [empty-topology], [missing-field], [duplicate-name],
-/// [host-without-endpoint], [host-kind], [unknown-buffer-class], [unknown-node], [self-link],
-/// [duplicate-link], [nvswitch-leaves-host], [conflicting-fields], [bad-value], [out-of-range],
-/// [zero-bandwidth], [no-endpoints], [disconnected].
-std::shared_ptr<const Topology> read_topology_file(const SourceText& source);
-
-/// A builder that a topology file names, with its parameters, which may be changed before it
-/// builds.
+/// A builder that a topology file names, with its parameters, which may be changed before it builds.
 struct BuilderOfFile {
   const Module<TopologyFactory>* module;
   ParamSet params;
   SourcePlace place;  ///< of the builder's name
 };
 
-/// None of a file that gives nodes and links. Throws what read_topology_file() does.
-std::optional<BuilderOfFile> read_builder_of_file(const SourceText& source);
+/// What a topology file gives.
+using TopologyOrBuilder = std::variant<std::shared_ptr<const Topology>, BuilderOfFile>;
+
+/// Throws InputError with every error of the file: those of core/text/textproto, of the builder,
+/// and [topology-source], [empty-topology], [missing-field], [duplicate-name],
+/// [host-without-endpoint], [host-kind], [unknown-buffer-class], [unknown-node], [self-link],
+/// [duplicate-link], [nvswitch-leaves-host], [conflicting-fields], [bad-value], [out-of-range],
+/// [zero-bandwidth], [no-endpoints], [disconnected].
+TopologyOrBuilder read_topology_file(const SourceText& source);
 
 }  // namespace weft

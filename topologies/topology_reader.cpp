@@ -1,6 +1,8 @@
 #include "topologies/topology_reader.hpp"
 
 #include <array>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/text/out_of_memory.hpp"
@@ -9,7 +11,6 @@
 #include "topologies/formats/nccl_topology.hpp"
 #include "topologies/formats/simai.hpp"
 #include "topologies/formats/simgrid.hpp"
-#include "topologies/topology_file.hpp"
 
 namespace weft {
 
@@ -36,19 +37,21 @@ constexpr std::array<TopologyFormat, 6> formats = {{
     {"nccl", "NCCL's topology XML, which NCCL_TOPO_DUMP_FILE writes: the inside of one server with PCIe, NVLink, GPUs and NICs."},
 }};
 
+template <std::shared_ptr<const Topology> (*import_topology)(const SourceText&)>
+TopologyOrBuilder imported(const SourceText& source) {
+  return import_topology(source);
+}
+
 /// In the order of `formats`.
-constexpr std::array<std::shared_ptr<const Topology> (*)(const SourceText&), formats.size()> readers = {
-    read_topology_file, import_hpcc, import_simai, import_simgrid, import_astra_network, import_nccl_topology};
+constexpr std::array<TopologyOrBuilder (*)(const SourceText&), formats.size()> readers = {
+    read_topology_file,       imported<import_hpcc>,          imported<import_simai>,
+    imported<import_simgrid>, imported<import_astra_network>, imported<import_nccl_topology>};
 
 [[noreturn]] void fail_format(const std::string& message, const std::string& file, const std::string& help) {
   fail("unknown-format", message, SourcePlace::named(file), help, "format");
 }
 
-}  // namespace
-
-std::span<const TopologyFormat> topology_formats() { return formats; }
-
-std::shared_ptr<const Topology> read_topology(const SourceText& source, const std::string& format) {
+TopologyOrBuilder read_by_format(const SourceText& source, const std::string& format) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < formats.size(); ++i) {
     if (formats[i].name == format) return readers[i](source);
@@ -57,20 +60,32 @@ std::shared_ptr<const Topology> read_topology(const SourceText& source, const st
   fail_format("there is no topology format \"" + format + "\"", source.name(), suggestion(format, names, "format"));
 }
 
-std::shared_ptr<const Topology> load_topology(const std::string& path, const std::string& format) {
+std::shared_ptr<const Topology> built(TopologyOrBuilder read) {
+  if (auto* topology = std::get_if<std::shared_ptr<const Topology>>(&read)) return std::move(*topology);
+  const BuilderOfFile& builder = std::get<BuilderOfFile>(read);
+  return builder.module->make(builder.params, builder.place);
+}
+
+}  // namespace
+
+std::span<const TopologyFormat> topology_formats() { return formats; }
+
+std::shared_ptr<const Topology> read_topology(const SourceText& source, const std::string& format) {
+  return built(read_by_format(source, format));
+}
+
+TopologyOrBuilder load_topology_or_builder(const std::string& path, const std::string& format) {
   return naming_memory_use("while reading " + path, [&] {
     const SourceText source = SourceText::read(path);
-    if (!format.empty()) return read_topology(source, format);
-    if (path.ends_with(".textproto") || path.ends_with(".textproto.gz")) return read_topology(source, "weft");
+    if (!format.empty()) return read_by_format(source, format);
+    if (path.ends_with(".textproto") || path.ends_with(".textproto.gz")) return read_by_format(source, "weft");
     fail_format("the format of this topology is not given", path,
                 "append it to the path, such as " + path + ":hpcc; only *.textproto files are known by their ending");
   });
 }
 
-std::optional<BuilderOfFile> load_builder(const std::string& path, const std::string& format) {
-  const bool is_ours = format == "weft" || (format.empty() && (path.ends_with(".textproto") || path.ends_with(".textproto.gz")));
-  if (!is_ours) return std::nullopt;
-  return read_builder_of_file(SourceText::read(path));
+std::shared_ptr<const Topology> load_topology(const std::string& path, const std::string& format) {
+  return naming_memory_use("while reading " + path, [&] { return built(load_topology_or_builder(path, format)); });
 }
 
 }  // namespace weft

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,16 +28,16 @@ struct TopologyFormat {
 /// Formats that load_topology() reads, in the order in which they are printed.
 std::span<const TopologyFormat> topology_formats();
 
-/// Reads a file. `format` is a name of topology_formats(); empty means "weft" for a path that ends
+/// Reads a file, and lets the caller change the parameters of the builder that it names, if it does
+/// so. `format` is a name of topology_formats(); empty means "weft" for a path that ends
 /// in .textproto or .textproto.gz, and is an error otherwise: foreign files have no endings of
 /// their own. Throws InputError [unknown-format], and what the format's reader finds.
+TopologyOrBuilder load_topology_or_builder(const std::string& path, const std::string& format);
+
+/// The same, built with the parameters of the file. Throws what the builder finds, too.
 std::shared_ptr<const Topology> load_topology(const std::string& path, const std::string& format);
 
 /// The same for a text already in memory. Requires a format name; throws InputError.
 std::shared_ptr<const Topology> read_topology(const SourceText& source, const std::string& format);
-
-/// The builder that a file names; none if it names none, or is of another format than ours. Throws
-/// as load_topology().
-std::optional<BuilderOfFile> load_builder(const std::string& path, const std::string& format);
 
 }  // namespace weft

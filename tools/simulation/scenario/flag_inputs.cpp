@@ -22,7 +22,7 @@ void fill_place_from_flags(Loading& loading) {
   Scenario& scenario = loading.scenario;
   if (!flags.topology.empty()) {
     const FileAndFormat topology = split_format(flags.topology);
-    load_topology_file(scenario, topology.file, topology.format);
+    take_topology_file(loading, topology.file, topology.format);
   }
   if (!flags.hosts && !flags.gpus_per_host) return;
   if (scenario.topology != nullptr) {

@@ -8,6 +8,7 @@
 
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
@@ -15,6 +16,7 @@
 #include "tools/simulation/scenario/run_flags.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 #include "tools/simulation/scenario/workload_shelf.hpp"
+#include "topologies/topology_file.hpp"
 #include "workloads/job_traces/job_trace.hpp"
 
 namespace weft {
@@ -37,7 +39,9 @@ struct Loading {
   std::vector<TraceUnderRules> traces = {};
   Diagnostics diagnostics = {};
   std::set<std::string> caught = {};  ///< texts of what attempt() added to the diagnostics
-  bool is_place_good = true;          ///< whether topology or cluster, where given, could be read
+  /// What --topology or the scenario names, or what is wrong with it.
+  std::variant<std::monostate, TopologyOrBuilder, InputError> topology_file = {};
+  bool is_place_good = true;  ///< whether topology or cluster, where given, could be read
 
   /// Runs one step of loading and returns whether nothing was wrong. Each mistake is kept once.
   template <class Step>

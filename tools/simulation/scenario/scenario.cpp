@@ -81,7 +81,7 @@ void note_unfelt_checkpoints(Scenario& scenario) {
 std::unique_ptr<ScenarioFile> read_file(Loading& loading) {
   if (loading.flags.scenario_file.empty()) {
     const FileAndFormat topology = split_format(loading.flags.topology);
-    if (!topology.file.empty()) add_builder_of_file(loading.scenario, topology.file, topology.format);
+    if (!topology.file.empty()) open_topology_file(loading, topology.file, topology.format);
     loading.attempt([&] { loading.scenario.parameters.apply_flags(loading.flags.settings); });
     loading.scenario.parameters.fill_in_preset();
     return nullptr;

@@ -1,7 +1,8 @@
 #include "tools/simulation/scenario/topology_entries.hpp"
 
-#include <optional>
+#include <memory>
 #include <utility>
+#include <variant>
 
 #include "tools/simulation/scenario/entry_fields.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
@@ -30,27 +31,31 @@ void read_topology(Loading& loading, const scenario::Topology& topology, const M
           inside.of(topology, "file"),
           "add format: \"...\"; `weft modules topology-format` lists them, and only *.textproto files are known by their ending");
   read_named_file(loading, topology, inside, [&] {
-    load_topology_file(loading.scenario, loading.beside_scenario(topology.file()), topology.format());
+    take_topology_file(loading, loading.beside_scenario(topology.file()), topology.format());
     return true;
   });
 }
 
 }  // namespace
 
-void add_builder_of_file(Scenario& scenario, const std::string& path, const std::string& format) {
+void open_topology_file(Loading& loading, const std::string& path, const std::string& format) {
   try {
-    if (std::optional<BuilderOfFile> builder = load_builder(path, format))
-      scenario.parameters.add_builder(std::move(builder->params));
-  } catch (const InputError&) {
-    // load_topology_file() says what is wrong with the file.
+    TopologyOrBuilder read = load_topology_or_builder(path, format);
+    if (const auto* builder = std::get_if<BuilderOfFile>(&read)) loading.scenario.parameters.add_builder(builder->params);
+    loading.topology_file = std::move(read);
+  } catch (const InputError& error) {
+    loading.topology_file = error;
   }
 }
 
-void load_topology_file(Scenario& scenario, const std::string& path, const std::string& format) {
-  if (const std::optional<BuilderOfFile> builder = load_builder(path, format)) {
+void take_topology_file(Loading& loading, const std::string& path, const std::string& format) {
+  if (const auto* error = std::get_if<InputError>(&loading.topology_file)) throw InputError(*error);
+  Scenario& scenario = loading.scenario;
+  const auto& read = std::get<TopologyOrBuilder>(loading.topology_file);
+  if (const auto* builder = std::get_if<BuilderOfFile>(&read)) {
     scenario.topology = builder->module->make(scenario.parameters.of(builder->params.module()), builder->place);
   } else {
-    scenario.topology = load_topology(path, format);
+    scenario.topology = std::get<std::shared_ptr<const Topology>>(read);
   }
   for (const std::string& assumption : scenario.topology->assumptions()) scenario.assumptions.push_back(path + ": " + assumption);
   scenario.manifest.add_input("topology", path, format);
@@ -61,9 +66,9 @@ const Module<TopologyFactory>* choose_builder(Loading& loading, const scenario::
   const bool is_used = loading.flags.topology.empty();
   if (!is_used) {
     const FileAndFormat other = split_format(loading.flags.topology);
-    add_builder_of_file(loading.scenario, other.file, other.format);
+    open_topology_file(loading, other.file, other.format);
   } else if (!topology.file().empty()) {
-    add_builder_of_file(loading.scenario, loading.beside_scenario(topology.file()), topology.format());
+    open_topology_file(loading, loading.beside_scenario(topology.file()), topology.format());
   }
   if (topology.builder().empty()) return nullptr;
   const FieldPlaces inside = places.inside(message, "topology");

@@ -14,13 +14,13 @@
 
 namespace weft {
 
-/// The parameters of the builder that a topology file names join those of the run, if it names one.
-/// To be called before settings are applied.
-void add_builder_of_file(Scenario& scenario, const std::string& path, const std::string& format);
+/// Reads a topology file, whose mistakes wait for take_topology_file(). The parameters of the builder
+/// that it may name join those of the run: to be called before settings are applied.
+void open_topology_file(Loading& loading, const std::string& path, const std::string& format);
 
-/// Reads a topology into the scenario. Throws InputError. Requires: add_builder_of_file() was
-/// called.
-void load_topology_file(Scenario& scenario, const std::string& path, const std::string& format);
+/// The scenario gets the topology of the file, built with the parameters as they are by now. Throws
+/// InputError. Requires: open_topology_file() was called for the same file.
+void take_topology_file(Loading& loading, const std::string& path, const std::string& format);
 
 /// The builder of the topology, whose parameters join those of the run; null if there is none.
 /// Throws InputError.
