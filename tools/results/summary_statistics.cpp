@@ -80,7 +80,8 @@ void SummaryStatistics::add_link(const LinkRow& row) {
 void SummaryStatistics::fill(RunSummary& summary) const {
   const Figures& figures = figures_;
   const auto share_of_iterations = [&](double seconds) {
-    return figures.iteration_s.sum > 0 ? seconds / figures.iteration_s.sum : 0;
+    const double all = figures.iteration_s.sum.value();
+    return all > 0 ? seconds / all : 0;
   };
   summary.mean_wait_s = figures.wait_s.mean();
   summary.mean_jct_s = figures.jct_s.mean();

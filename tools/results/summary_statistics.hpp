@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/values/compensated_sum.hpp"
 #include "core/values/distribution.hpp"
 #include "tools/results/result_sink.hpp"
 #include "tools/results/run_summary.hpp"
@@ -40,14 +41,14 @@ class SummaryStatistics final : public ResultSink {
  private:
   /// Mean and percentiles.
   struct Series {
-    double sum = 0;
+    CompensatedSum sum;
     Distribution values;
     void add(double value, std::uint64_t times = 1) {
-      sum += value * static_cast<double>(times);
+      sum.add(value * static_cast<double>(times));
       values.add(value, times);
     }
     std::uint64_t count() const { return values.count(); }
-    double mean() const { return count() == 0 ? 0 : sum / static_cast<double>(count()); }
+    double mean() const { return count() == 0 ? 0 : sum.value() / static_cast<double>(count()); }
     std::optional<Percentiles> percentiles() const;
   };
   struct Figures {
