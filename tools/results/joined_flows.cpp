@@ -14,20 +14,10 @@ std::size_t JoinedFlows::Hash::operator()(const Key& key) const {
   return hash ^ (hash >> 32);
 }
 
-std::string_view JoinedFlows::keep(std::string_view name) {
-  const auto address = reinterpret_cast<std::uintptr_t>(name.data());
-  Recent& recent = recent_[(address ^ (address >> 8)) / 8 % recent_.size()];
-  // What is there may be another name by now.
-  if (recent.given.data() != name.data() || recent.kept != name) recent = {name, *names_.emplace(name).first};
-  return recent.kept;
-}
-
 void JoinedFlows::add(const FlowRow& row) {
   FlowRow kept = row;
-  for (std::string_view FlowRow::*const name :
-       {&FlowRow::job, &FlowRow::source, &FlowRow::destination, &FlowRow::op, &FlowRow::collective, &FlowRow::communicator}) {
-    kept.*name = keep(row.*name);
-  }
+  names_.keep_names(kept, &FlowRow::job, &FlowRow::source, &FlowRow::destination, &FlowRow::op, &FlowRow::collective,
+                    &FlowRow::communicator);
   const Key key{kept.job.data(), kept.source.data(),       kept.destination.data(),
                 kept.op.data(),  kept.communicator.data(), kept.iteration.value_or(0)};
   const auto [place, is_new] = places_.try_emplace(key, rows_.size());

@@ -6,16 +6,13 @@
 // Threads: belongs to one thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "tools/results/rows.hpp"
+#include "tools/results/text_pool.hpp"
 
 namespace weft {
 
@@ -49,16 +46,7 @@ class JoinedFlows {
     double slowdown = 0;
   };
 
-  /// Names come again and again from the same places.
-  struct Recent {
-    std::string_view given;
-    std::string_view kept;
-  };
-
-  std::string_view keep(std::string_view name);
-
-  std::unordered_set<std::string> names_;              ///< looked up only
-  std::array<Recent, 256> recent_{};                   ///< by the address of the given name
+  TextPool names_;
   std::unordered_map<Key, std::size_t, Hash> places_;  ///< in rows_; looked up only
   std::deque<Joined> rows_;
 };

@@ -118,8 +118,7 @@ void TraceFile::add_flow(const FlowRow& row) {
     arrows_.push_back({row.flow, row.job_id, *row.source_rank, *row.destination_rank, row.start, row.end});
   if (!row.input_row || listed_.size() * listed_bytes >= bytes_max_) return;
   FlowRow kept = row;
-  for (std::string_view FlowRow::*const name : {&FlowRow::source, &FlowRow::destination})
-    kept.*name = *names_.emplace(row.*name).first;
+  names_.keep_names(kept, &FlowRow::source, &FlowRow::destination);
   listed_.push_back(kept);
 }
 

@@ -25,13 +25,13 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tools/results/output_file.hpp"
 #include "tools/results/rows.hpp"
+#include "tools/results/text_pool.hpp"
 
 namespace weft {
 
@@ -114,7 +114,7 @@ class TraceFile {
   std::map<std::pair<JobId, std::uint32_t>, std::vector<Slice>> messages_;
   std::vector<Arrow> arrows_;
   std::vector<FlowRow> listed_;  ///< transfers of a flow list; their names are in names_
-  std::set<std::string, std::less<>> names_;
+  TextPool names_;
 };
 
 }  // namespace weft
