@@ -88,7 +88,9 @@ class FolderSink final : public ResultSink {
   /// Touches nothing yet: a run that is refused leaves the folder as it was.
   FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents);
 
-  Needs needs() const override { return {contents_.trace, contents_.trace}; }
+  Needs needs() const override {
+    return {.ops = contents_.trace, .pauses = contents_.trace, .origins = contents_.trace || contents_.flows != FlowListing::none};
+  }
   /// Creates and locks the folder, the first time, and creates the tables or empties them. Throws
   /// what ResultsFolder does; all that follow throw InputError [cannot-write].
   void begin() override;

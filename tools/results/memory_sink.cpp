@@ -5,9 +5,9 @@ namespace weft {
 namespace {
 
 /// Appends a row whose names live in `texts`.
-template <class Row, class Texts, class... Names>
-void keep(std::vector<Row>& rows, Row row, Texts& texts, Names... names) {
-  (texts.keep(row.*names), ...);
+template <class Row, class... Names>
+void keep(std::vector<Row>& rows, Row row, TextPool& texts, Names... names) {
+  texts.keep_names(row, names...);
   rows.push_back(row);
 }
 

@@ -5,17 +5,16 @@
 // Threads: as ResultSink; rows are read once the run is over.
 #pragma once
 
-#include <set>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "tools/results/result_sink.hpp"
+#include "tools/results/text_pool.hpp"
 
 namespace weft {
 
 class MemorySink final : public ResultSink {
  public:
+  Needs needs() const override { return {.origins = true}; }
   void begin() override;
   void add_job(const JobRow& row) override;
   void add_attempt(const AttemptRow& row) override;
@@ -46,18 +45,8 @@ class MemorySink final : public ResultSink {
   std::vector<LinkSampleRow> link_samples;
 
  private:
-  /// Keeps each text once.
-  class Texts {
-   public:
-    void keep(std::string_view& text) { text = *texts_.emplace(text).first; }
-    void clear() { texts_.clear(); }
-
-   private:
-    std::set<std::string, std::less<>> texts_;
-  };
-
-  Texts texts_;
-  Texts texts_of_flows_;  ///< which come from another thread
+  TextPool texts_;
+  TextPool texts_of_flows_;  ///< which come from another thread
 };
 
 }  // namespace weft

@@ -19,10 +19,11 @@ class ResultSink {
 
   /// What costs the run memory and time and is recorded only where a sink asks for it.
   struct Needs {
-    bool ops = false;     ///< of computation too, and each op as an OpRow, in order of start
-    bool pauses = false;  ///< each pause of a link
+    bool ops = false;      ///< of computation too, and each op as an OpRow, in order of start
+    bool pauses = false;   ///< each pause of a link
+    bool origins = false;  ///< of a transfer of a job: its op, iteration, communicator and ranks
   };
-  /// Asked once, before the run.
+  /// The same whenever it is asked.
   virtual Needs needs() const { return {}; }
 
   virtual void begin() {}

@@ -16,7 +16,7 @@ class TeeSink final : public ResultSink {
   Needs needs() const override {
     const Needs first = first_.needs();
     const Needs second = second_.needs();
-    return {first.ops || second.ops, first.pauses || second.pauses};
+    return {first.ops || second.ops, first.pauses || second.pauses, first.origins || second.origins};
   }
   void begin() override {
     both([](ResultSink& sink) { sink.begin(); });

@@ -59,6 +59,7 @@ std::string_view tier_of(const Node& node) {
 
 ResultRows::ResultRows(const Scenario& scenario, const JobTable& attempts, ResultSink& sink)
     : scenario_(scenario), attempts_(attempts), sink_(sink) {
+  if (sink.needs().origins) origins_.emplace(attempts);
   if (detects_congestion(scenario)) congestion_.emplace(scenario);
 }
 
@@ -139,7 +140,7 @@ void ResultRows::on_transfer_finished(const FinishedTransfer& finished) {
   } else {
     row.job_id = attempts_.at(attempt).job;
     row.job = scenario_.jobs[row.job_id.index()].name;
-    if (const std::optional<TransferOrigin> origin = origins_.of(finished.transfer)) {
+    if (const std::optional<TransferOrigin> origin = origins_ ? origins_->of(finished.transfer) : std::nullopt) {
       row.op = origin->op;
       row.collective = origin->kind;
       row.iteration = origin->iteration;

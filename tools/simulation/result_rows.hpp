@@ -27,7 +27,7 @@ namespace weft {
 
 class ResultRows final : public JobObserver, public FlowObserver {
  public:
-  /// Keeps references.
+  /// Keeps references, and finds of transfers only what the sink needs.
   ResultRows(const Scenario& scenario, const JobTable& attempts, ResultSink& sink);
 
   void job_started(const JobSpec& spec, const JobRecord& record) override;
@@ -63,8 +63,8 @@ class ResultRows final : public JobObserver, public FlowObserver {
   const Scenario& scenario_;
   const JobTable& attempts_;
   ResultSink& sink_;
-  std::vector<std::string> node_names_;  ///< by node; empty until asked for
-  TransferOrigins origins_{attempts_};
+  std::vector<std::string> node_names_;     ///< by node; empty until asked for
+  std::optional<TransferOrigins> origins_;  ///< where the sink needs them
   std::optional<CongestionReport> congestion_;
   std::map<JobId, IterationTime> iterations_;
 };

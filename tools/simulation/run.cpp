@@ -96,8 +96,9 @@ void check_congestion(const Scenario& scenario) {
        SourcePlace::named("flow.detect_congestion"), "drop it, or take --set=flow.allocation=max_min");
 }
 
-void check(Assembly& parts) {
-  const Scenario& scenario = parts.scenario;
+/// Throws InputError for what cannot be simulated. Collectives are prepared in `library`.
+void check(const Scenario& scenario, CollectiveLibrary& library) {
+  Assembly parts(scenario, {}, library, {});
   check_jobs_fit(scenario);
   check_flows_fit(scenario);
   if (simulates_network(scenario.mode)) check_collectives(parts);
@@ -151,11 +152,19 @@ std::vector<Record> of_all_hosts(const Assembly& parts, const Engine& engine, co
   return all;
 }
 
-void add_network_rows(const Assembly& parts, const Engine& engine, const RunReport& report, const CutOff& cut_off, ResultRows& rows,
-                      RunSummary& summary) {
+/// A run that is over, or was cut off.
+struct EndedRun {
+  const Assembly& parts;
+  const Engine& engine;
+  Time end;  ///< of its last event
+  CutOff cut_off;
+};
+
+void add_network_rows(const EndedRun& run, ResultRows& rows, RunSummary& summary) {
+  const auto& [parts, engine, end, cut_off] = run;
   const TimeSpan span = network_span(parts, engine, cut_off);
   summary.link_utilization_over = span.length();
-  const Time now = cut_off.engine_at.value_or(report.end_time);
+  const Time now = cut_off.engine_at.value_or(end);
   std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(parts.fabric).link_usage(span.begin, span.end, now);
   if (parts.packet_network) {
     parts.packet_network->add_usage(engine, span.begin, span.end, now, usage);
@@ -165,20 +174,21 @@ void add_network_rows(const Assembly& parts, const Engine& engine, const RunRepo
   }
   summary.notes = notes_on(parts, engine, usage);
   rows.add_links(usage);
-  if (parts.congestion) summary.congestion = rows.add_congestion(*parts.congestion, report.end_time);
+  if (parts.congestion) summary.congestion = rows.add_congestion(*parts.congestion, end);
 }
 
 /// What entities have recorded.
-void add_last_rows(const Assembly& parts, const Engine& engine, const RunReport& report, const CutOff& cut_off,
-                   const ResultSink::Needs& needs, ResultRows& rows, ResultSink& sink, RunSummary& summary) {
+void add_last_rows(const EndedRun& run, ResultRows& rows, ResultSink& sink, RunSummary& summary) {
+  const auto& [parts, engine, end, cut_off] = run;
+  const ResultSink::Needs needs = sink.needs();
   if (parts.lifecycle != nullptr) rows.add_unfinished_jobs(parts.lifecycle->records());
   const auto records =
       of_all_hosts<OpRecord>(parts, engine, [](const HostEntity& host) -> const std::vector<OpRecord>& { return host.records(); });
   add_collective_rows(parts.scenario, parts.attempts, records, sink);
   rows.add_communicators(of_all_hosts<RankExposure>(parts, engine, [](const HostEntity& host) { return host.exposures(); }));
   if (needs.ops) rows.add_ops(records);
-  if (needs.pauses && parts.packet_network) rows.add_link_pauses(parts.packet_network->pauses(engine, report.end_time));
-  if (parts.fabric != EntityId::none()) add_network_rows(parts, engine, report, cut_off, rows, summary);
+  if (needs.pauses && parts.packet_network) rows.add_link_pauses(parts.packet_network->pauses(engine, end));
+  if (parts.fabric != EntityId::none()) add_network_rows(run, rows, summary);
 }
 
 /// A run whose plan does not hold any more. Nothing has been done yet that the new plan would have
@@ -241,7 +251,7 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   summary.run_wall_time_s = run_wall_time_s;
   if (stopped && standstill.empty()) summary.stopped_at = *options.until;
   summary.standstill = std::move(standstill);
-  add_last_rows(parts, engine, report, cut_off, needs, rows, sink, summary);
+  add_last_rows({parts, engine, report.end_time, cut_off}, rows, sink, summary);
   statistics.fill(summary);
   return outcome;
 }
@@ -250,16 +260,12 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
 
 void check_run(const Scenario& scenario) {
   CollectiveLibrary library = collective_library(scenario);
-  Assembly parts(scenario, {}, library, {});
-  check(parts);
+  check(scenario, library);
 }
 
 RunOutcome run(const Scenario& scenario, ResultSink& sink, const RunOptions& options) {
   CollectiveLibrary library = collective_library(scenario);
-  {
-    Assembly parts(scenario, {}, library, {});
-    check(parts);
-  }
+  check(scenario, library);
   const auto started = WallClock::now();
   FoldingPlan plan;
   while (true) {
