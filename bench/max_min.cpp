@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "network/flow/flow_model.hpp"
 #include "network/max_min/bucket_solve.hpp"

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft {
 
 namespace {

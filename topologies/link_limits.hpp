@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/values/units.hpp"
 
 namespace weft {

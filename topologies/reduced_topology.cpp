@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "topologies/connected_parts.hpp"
 #include "topologies/cut_off.hpp"
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "topologies/searched_routes.hpp"
 
 namespace weft {

@@ -36,7 +36,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/values/ids.hpp"
 #include "core/values/units.hpp"
 

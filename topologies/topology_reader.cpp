@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "topologies/formats/astra_network.hpp"
 #include "topologies/formats/hpcc.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
 #include "topologies/formats/dot.hpp"
 
 namespace weft {

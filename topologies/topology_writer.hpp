@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "topologies/topology.hpp"
 #include "topologies/topology_reader.hpp"
 

@@ -61,6 +61,7 @@
 #include "bench/cpu_time.hpp"
 #include "bench/packet_runs.hpp"
 #include "core/engine/engine.hpp"
+#include "core/text/diagnostics.hpp"
 #include "host/transport/dcqcn.hpp"
 #include "host/transport/flow_list_source.hpp"
 #include "host/transport/packet_network.hpp"

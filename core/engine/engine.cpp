@@ -23,6 +23,7 @@
 #include "core/engine/pace.hpp"
 #include "core/engine/window_barrier.hpp"
 #include "core/engine/window_plan.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 

@@ -9,10 +9,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
-
-#include "core/text/diagnostics.hpp"
 
 namespace weft {
 
@@ -35,17 +31,5 @@ class OptionNames {
  private:
   bool are_fields_ = false;
 };
-
-/// Calls and returns what that returns. InputErrors that it throws are about the option.
-template <class Call>
-auto about_option(const std::string& option, const Call& call) {
-  try {
-    return call();
-  } catch (const InputError& error) {
-    std::vector<Diagnostic> diagnostics(error.diagnostics().begin(), error.diagnostics().end());
-    for (Diagnostic& diagnostic : diagnostics) diagnostic.option = option;
-    throw InputError(std::move(diagnostics));
-  }
-}
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 
@@ -213,6 +214,11 @@ std::optional<std::uint64_t> ParamSet::number_or(std::string_view name, std::str
   const std::string full = fmt::format("{}.{}", module(), name);
   fail("bad-value", fmt::format("{}: {} is not a whole number from 0 to 2^63 - 1", full, in_quotes(given)),
        SourcePlace::named(full), fmt::format("write {}, or a number such as 7", word));
+}
+
+void fail_unknown_module(const std::string& kind, std::string_view name, std::span<const std::string> known,
+                         const SourcePlace& place) {
+  fail("unknown-module", fmt::format("there is no {} \"{}\"", kind, name), place, suggestion(name, known, kind));
 }
 
 std::string_view to_text(ParamKind kind) {

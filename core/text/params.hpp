@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/values/units.hpp"
 
 namespace weft {
@@ -152,6 +152,9 @@ struct Module {
   Factory make;
 };
 
+[[noreturn]] void fail_unknown_module(const std::string& kind, std::string_view name, std::span<const std::string> known,
+                                      const SourcePlace& place);
+
 /// The module called `name`; throws InputError [unknown-module] with a suggestion at `place`.
 template <class Factory>
 const Module<Factory>& find_module(std::span<const Module<Factory>> modules, std::string_view name, const SourcePlace& place) {
@@ -160,8 +163,7 @@ const Module<Factory>& find_module(std::span<const Module<Factory>> modules, std
     if (module.info.name == name) return module;
     names.emplace_back(module.info.name);
   }
-  const std::string kind = modules.empty() ? "module" : std::string(modules.front().info.kind);
-  fail("unknown-module", "there is no " + kind + " \"" + std::string(name) + "\"", place, suggestion(name, names, kind));
+  fail_unknown_module(modules.empty() ? "module" : std::string(modules.front().info.kind), name, names, place);
 }
 
 /// Unit-bearing name of a kind for help: "duration", "size", ...

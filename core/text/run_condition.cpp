@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/values/units.hpp"
 
 namespace weft {

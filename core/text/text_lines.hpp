@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 
 namespace weft {
 

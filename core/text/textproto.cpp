@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft {
 
 namespace {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/text/source_text.hpp"
 
 namespace weft {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 

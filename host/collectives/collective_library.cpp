@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "host/ranks/message_tag.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 

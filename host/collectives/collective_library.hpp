@@ -29,7 +29,7 @@
 #include "host/collectives/job_collectives.hpp"
 #include "host/collectives/nccl_tuner.hpp"
 #include "topologies/topology.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 
 namespace weft {
 

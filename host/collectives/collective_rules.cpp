@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/textproto.hpp"
 #include "host/collectives/collective.hpp"
 #include "host/rules_file.pb.h"

@@ -2,6 +2,7 @@
 
 #include "core/check.hpp"
 #include "core/values/fingerprint.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 

@@ -12,7 +12,7 @@
 
 #include "core/values/ids.hpp"
 #include "host/collectives/collective_program.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 
 namespace weft {
 

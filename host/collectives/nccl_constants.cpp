@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 
 namespace weft {

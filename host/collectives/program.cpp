@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "core/text/textproto.hpp"
 #include "host/collectives/data_flow.hpp"

@@ -16,7 +16,7 @@
 
 #include "core/values/ids.hpp"
 #include "core/values/units.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/op_kinds.hpp"
 
 namespace weft {
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/name_pattern.hpp"
 #include "core/text/text_pieces.hpp"
 #include "topologies/topology.hpp"

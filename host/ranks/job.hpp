@@ -34,7 +34,7 @@
 #include "host/ranks/message_tag.hpp"
 #include "host/symmetry/rank_folding.hpp"
 #include "network/flow/transfer_folding.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 
 namespace weft {
 

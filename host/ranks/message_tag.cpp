@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 

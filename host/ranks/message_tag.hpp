@@ -15,10 +15,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
 #include "host/collectives/job_collectives.hpp"
 #include "network/network_model.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
+#include "workloads/dag/op_kinds.hpp"
 
 namespace weft {
 

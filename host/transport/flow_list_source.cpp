@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
 
 namespace weft {

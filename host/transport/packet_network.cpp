@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "host/transport/nic.hpp"
 #include "host/transport/packet_network_checks.hpp"
 

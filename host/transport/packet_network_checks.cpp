@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text/diagnostics.hpp"
 #include "host/transport/switch_profiles.hpp"
 
 namespace weft {

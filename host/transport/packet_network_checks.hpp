@@ -5,7 +5,7 @@
 // Threads: pure functions.
 #pragma once
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "host/transport/packet_model.hpp"
 #include "host/transport/packet_node_settings.hpp"
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text/diagnostics.hpp"
 #include "core/values/fingerprint.hpp"
 
 namespace weft {

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "host/transport/nic.hpp"
 #include "host/transport/packet_model.hpp"
 #include "network/packet/packet_switch.hpp"

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "network/packet/packet.hpp"
 

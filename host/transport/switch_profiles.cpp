@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/name_pattern.hpp"
 #include "core/text/param_rows.hpp"
 #include "core/text/params.hpp"

@@ -1,3 +1,4 @@
+#include "core/text/diagnostics.hpp"
 #include "network/flow/flow_settings.hpp"
 #include "core/text/param_rows.hpp"
 

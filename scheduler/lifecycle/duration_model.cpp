@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/text_pieces.hpp"
 #include "core/values/random.hpp"
 

@@ -26,7 +26,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/values/ids.hpp"
 #include "core/values/random.hpp"
 #include "core/values/units.hpp"

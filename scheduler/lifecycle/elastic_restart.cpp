@@ -4,6 +4,7 @@
 
 #include "core/check.hpp"
 #include "core/text/counted.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 

@@ -20,7 +20,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/values/units.hpp"
 #include "scheduler/lifecycle/job_spec.hpp"
 #include "scheduler/placement/placer.hpp"

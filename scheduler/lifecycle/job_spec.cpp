@@ -6,6 +6,7 @@
 #include "core/check.hpp"
 #include "core/text/counted.hpp"
 #include "scheduler/lifecycle/elastic_restart.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 

@@ -20,7 +20,7 @@
 #include "scheduler/lifecycle/cluster_state.hpp"
 #include "scheduler/lifecycle/duration_model.hpp"
 #include "scheduler/placement/placer.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 #include "workloads/job_traces/job_trace.hpp"
 #include "workloads/measurements/placement_times.hpp"
 

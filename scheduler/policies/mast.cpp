@@ -1,3 +1,4 @@
+#include "core/text/diagnostics.hpp"
 #include "scheduler/policies/mast.hpp"
 #include "core/text/param_rows.hpp"
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 
+#include "core/text/diagnostics.hpp"
 #include "topologies/topology_summary.hpp"
 #include "topology_help.hpp"
 

@@ -18,6 +18,7 @@
 
 #include "scenario_run.hpp"
 #include "topologies/topology_reader.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::chakra_sets_test {
 namespace {

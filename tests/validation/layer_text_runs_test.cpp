@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "core/text/diagnostics.hpp"
 #include "scenario_run.hpp"
+#include "workloads/dag/dag.hpp"
 #include "workloads/dag/dag_writer.hpp"
 #include "workloads/templates/workload_templates.hpp"
 

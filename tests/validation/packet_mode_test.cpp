@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "scenario_run.hpp"
 #include "topologies/topology.hpp"
 #include "topologies/topology_reader.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::packet_mode_test {
 namespace {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "scenario_run.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::packet_studies_test {
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scenario_run.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::path_weights_test {
 namespace {

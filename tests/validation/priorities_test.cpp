@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scenario_run.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::priorities_test {
 namespace {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "scenario_run.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::same_ring_test {
 namespace {

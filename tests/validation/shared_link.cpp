@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/engine/engine.hpp"
+#include "core/text/diagnostics.hpp"
 #include "host/transport/flow_list_source.hpp"
 #include "host/transport/packet_network.hpp"
 #include "topologies/builders.hpp"

@@ -7,6 +7,8 @@
 
 #include "scenario_run.hpp"
 
+#include "workloads/dag/dag.hpp"
+
 namespace weft::static_routes_test {
 namespace {
 

@@ -5,6 +5,7 @@
 #include "scenario_run.hpp"
 #include "tests/determinism/fingerprint_matrix.hpp"
 #include "tests/long_runs.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::threads_test {
 namespace {

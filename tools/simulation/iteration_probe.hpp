@@ -13,7 +13,7 @@
 
 #include <memory>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/values/units.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 

@@ -11,6 +11,7 @@
 #include "core/text/textproto.hpp"
 #include "scheduler/lifecycle/elastic_restart.hpp"
 #include "tools/simulation/snapshot.pb.h"
+#include "workloads/dag/dag.hpp"
 #include "workloads/dag/rank_list.hpp"
 
 namespace weft {

@@ -9,7 +9,7 @@
 
 #include <span>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "host/ranks/host_entity.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 

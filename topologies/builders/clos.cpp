@@ -1,5 +1,6 @@
 #include "topologies/builders/clos.hpp"
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/oversubscription.hpp"
 

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft {
 
 Dimensions read_dimensions(const std::string& text, const std::string& param, const SourcePlace& place) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 
 namespace weft {
 

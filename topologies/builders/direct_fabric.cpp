@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "topologies/builders/size_limit.hpp"
 
 namespace weft {

@@ -1,5 +1,6 @@
 #include "topologies/builders/dragonfly.hpp"
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/direct_fabric.hpp"
 #include "topologies/builders/size_limit.hpp"

@@ -1,3 +1,4 @@
+#include "core/text/diagnostics.hpp"
 #include "topologies/builders/dual_plane_rail.hpp"
 #include "core/text/param_rows.hpp"
 

@@ -1,3 +1,4 @@
+#include "core/text/diagnostics.hpp"
 #include "topologies/builders/fat_tree.hpp"
 #include "core/text/param_rows.hpp"
 

@@ -1,5 +1,6 @@
 #include "topologies/builders/hyperx.hpp"
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/dimensions.hpp"
 #include "topologies/builders/direct_fabric.hpp"

@@ -1,6 +1,7 @@
 #include "topologies/builders/lone_server.hpp"
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/server.hpp"
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/clos.hpp"
 #include "topologies/builders/clos_fabric.hpp"

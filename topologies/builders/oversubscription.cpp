@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft {
 
 Bandwidth uplink_rate(const ParamSet& params, const UplinkChoice& choice, Bandwidth down_rate, std::uint64_t down_ports,

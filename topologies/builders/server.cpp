@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text/diagnostics.hpp"
 #include "topologies/builders/server_presets.hpp"
 
 namespace weft {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 

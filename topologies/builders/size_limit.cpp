@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft {
 
 void check_size(std::string_view builder, std::uint64_t nodes, std::uint64_t cables, const SourcePlace& place) {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 
 namespace weft {
 

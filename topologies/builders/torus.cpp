@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/dimensions.hpp"
 #include "topologies/builders/direct_fabric.hpp"

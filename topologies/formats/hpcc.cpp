@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "topologies/formats/numbered_rows.hpp"
 
 namespace weft {

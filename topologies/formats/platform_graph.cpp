@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "topologies/link_limits.hpp"
 
 namespace weft {

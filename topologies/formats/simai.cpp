@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "topologies/formats/numbered_rows.hpp"
 
 namespace weft {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft {
 
 namespace {

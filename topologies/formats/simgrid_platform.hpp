@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/text/source_text.hpp"
 #include "topologies/formats/platform_graph.hpp"
 #include "topologies/formats/route_graph.hpp"

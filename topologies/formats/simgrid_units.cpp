@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/text/diagnostics.hpp"
 #include "topologies/link_limits.hpp"
 
 namespace weft {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft {
 
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "core/text/source_text.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 
 namespace weft {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 
 namespace weft {
 

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft {
 
 namespace {

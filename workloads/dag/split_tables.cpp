@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
 
 namespace weft {

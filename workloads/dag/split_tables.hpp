@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/text/textproto.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/workload.pb.h"

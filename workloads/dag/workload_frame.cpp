@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
 #include "workloads/dag/rank_list.hpp"
 #include "workloads/dag/split_tables.hpp"

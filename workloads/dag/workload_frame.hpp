@@ -13,7 +13,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/text/textproto.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/workload.pb.h"

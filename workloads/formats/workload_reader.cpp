@@ -5,6 +5,7 @@
 
 #include "core/text/counted.hpp"
 #include "core/text/out_of_memory.hpp"
+#include "workloads/dag/dag.hpp"
 #include "workloads/dag/dag_reader.hpp"
 #include "workloads/formats/chakra/chakra.hpp"
 #include "workloads/formats/format_options.hpp"

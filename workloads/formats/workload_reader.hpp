@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/text/option_names.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 
 namespace weft {
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/text/diagnostics.hpp"
 #include "workloads/job_templates/root.hpp"
 
 namespace weft {

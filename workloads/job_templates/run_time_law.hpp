@@ -21,7 +21,7 @@
 #include <array>
 #include <cstddef>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/values/random.hpp"
 #include "workloads/job_templates/size_law.hpp"
 

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "core/text/diagnostics.hpp"
 #include "workloads/job_templates/root.hpp"
 
 namespace weft {

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/values/random.hpp"
 
 namespace weft {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/about_option.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/csv_reader.hpp"
 #include "core/text/plain_number.hpp"

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
 #include "core/text/dirty_rows.hpp"
 #include "core/text/option_names.hpp"
 #include "core/values/units.hpp"

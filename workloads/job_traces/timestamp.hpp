@@ -37,7 +37,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/values/units.hpp"
 #include "workloads/job_traces/zone_database.hpp"
 

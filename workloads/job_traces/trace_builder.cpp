@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/text/about_option.hpp"
 #include "core/text/counted.hpp"
 #include "workloads/dag/limits.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
 #include "workloads/dag/limits.hpp"
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "workloads/measurements/cluster_summary.hpp"
 #include "workloads/measurements/gavel_throughputs.hpp"
 #include "workloads/measurements/pollux_placements.hpp"

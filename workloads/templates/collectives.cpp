@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/dag/limits.hpp"
 #include "workloads/dag/strided_groups.hpp"

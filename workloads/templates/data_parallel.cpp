@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/templates/role_script.hpp"
 #include "workloads/templates/tensor_math.hpp"

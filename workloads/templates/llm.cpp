@@ -1,5 +1,6 @@
 #include "workloads/templates/llm.hpp"
 
+#include "core/text/diagnostics.hpp"
 #include "workloads/templates/transformer.hpp"
 
 namespace weft {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/templates/transformer.hpp"
 

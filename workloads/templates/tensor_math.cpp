@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/dag/limits.hpp"
 

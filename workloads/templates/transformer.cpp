@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
 #include "workloads/dag/strided_groups.hpp"
 #include "workloads/templates/role_script.hpp"

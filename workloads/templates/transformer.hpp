@@ -29,7 +29,7 @@
 
 #include "core/text/param_rows.hpp"
 #include "core/text/params.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 #include "workloads/templates/tensor_math.hpp"
 
 namespace weft {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/templates/role_script.hpp"
 #include "workloads/templates/tensor_math.hpp"

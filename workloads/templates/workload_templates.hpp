@@ -15,7 +15,7 @@
 #include <span>
 
 #include "core/text/params.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 
 namespace weft {
 

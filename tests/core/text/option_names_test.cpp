@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/text/about_option.hpp"
+#include "core/text/diagnostics.hpp"
+
 namespace weft::option_names_test {
 namespace {
 

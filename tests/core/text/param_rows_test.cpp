@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft::param_rows_test {
 namespace {

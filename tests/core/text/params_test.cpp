@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft::params_test {
 namespace {

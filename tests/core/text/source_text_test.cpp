@@ -8,6 +8,8 @@
 #include <fstream>
 #include <functional>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft::source_text_test {
 namespace {
 

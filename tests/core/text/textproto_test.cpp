@@ -5,6 +5,8 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft::textproto_test {
 namespace {
 

@@ -8,9 +8,11 @@
 #include <set>
 #include <string>
 
+#include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "tests/host/collectives/collective_machine.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::collective_rules_test {
 namespace {

@@ -12,8 +12,10 @@
 #include <tuple>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "tests/host/collectives/collective_machine.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::collective_test {
 namespace {

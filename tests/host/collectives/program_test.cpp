@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "core/text/diagnostics.hpp"
 #include "host/collectives/data_flow.hpp"
 #include "tests/host/collectives/collective_machine.hpp"
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "host/collectives/collective_library.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::message_tag_test {
 namespace {

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "core/engine/engine.hpp"
+#include "core/text/diagnostics.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "host/ranks/host_entity.hpp"
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/engine/engine.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft::flow_list_source_test {
 namespace {

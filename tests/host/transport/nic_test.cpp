@@ -15,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "host/presets.hpp"
 #include "host/transport/dcqcn.hpp"

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/text/diagnostics.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft::switch_profiles_test {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/engine/engine.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "tests/network/test_topologies.hpp"
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft::flow_settings_test {
 namespace {
 

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "network/network_model.hpp"
 #include "tests/network/test_topologies.hpp"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "core/values/random.hpp"
 #include "network/max_min/allocation_policy.hpp"

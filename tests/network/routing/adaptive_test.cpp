@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "network/flow/flow_model.hpp"
 #include "network/routing/ecmp.hpp"

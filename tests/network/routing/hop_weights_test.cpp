@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/values/fingerprint.hpp"
 #include "core/values/random.hpp"
 #include "network/routing/available_routes.hpp"

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft::path_delay_test {

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "tests/network/test_topologies.hpp"
 
 namespace weft::spray_test {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft::unloaded_paths_test {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "scheduler/failures/network_parts.hpp"
 #include "tests/topologies/topology_help.hpp"

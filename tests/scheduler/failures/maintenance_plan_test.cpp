@@ -1,3 +1,4 @@
+#include "core/text/diagnostics.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
 #include "core/text/param_rows.hpp"
 

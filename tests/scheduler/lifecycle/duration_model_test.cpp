@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft::duration_model_test {
 namespace {
 

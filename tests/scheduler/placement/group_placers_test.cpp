@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "scheduler/placement/group_placement.hpp"
 #include "scheduler/placement/packed.hpp"
 #include "scheduler/placement/rail_aware.hpp"

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "scheduler/placement/fragmentation_gradient.hpp"
 #include "scheduler/placement/packed.hpp"
 #include "scheduler/placement/spread.hpp"

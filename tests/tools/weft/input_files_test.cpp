@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tests/tools/weft/weft_process.hpp"
+#include "workloads/dag/dag.hpp"
 #include "workloads/workload.pb.h"
 
 namespace weft::input_files_test {

@@ -1,6 +1,7 @@
 #include "tools/simulation/scenario/host_list.hpp"
 
 #include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
 #include "workloads/dag/rank_list.hpp"
 
 namespace weft {

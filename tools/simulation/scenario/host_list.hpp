@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "core/values/ids.hpp"
 
 namespace weft {

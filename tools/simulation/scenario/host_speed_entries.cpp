@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/text/diagnostics.hpp"
 #include "tools/simulation/scenario/host_list.hpp"
 
 namespace weft {

@@ -9,6 +9,7 @@
 
 #include "core/text/source_text.hpp"
 #include "topologies/topology_reader.hpp"
+#include "workloads/dag/dag.hpp"
 #include "workloads/formats/workload_reader.hpp"
 #include "workloads/job_traces/job_trace_reader.hpp"
 #include "workloads/measurements/measurement_tables.hpp"

@@ -7,6 +7,7 @@
 
 #include "core/text/counted.hpp"
 #include "core/text/name_pattern.hpp"
+#include "workloads/dag/dag.hpp"
 #include "workloads/dag/limits.hpp"
 
 namespace weft {

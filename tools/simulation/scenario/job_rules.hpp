@@ -38,7 +38,7 @@
 #include "scheduler/lifecycle/job_spec.hpp"
 #include "tools/simulation/iteration_probe.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 #include "workloads/job_traces/job_trace.hpp"
 #include "workloads/measurements/gavel_throughputs.hpp"
 #include "workloads/measurements/placement_times.hpp"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "host/collectives/nccl_tuning_table.hpp"
 #include "topologies/builders.hpp"
 

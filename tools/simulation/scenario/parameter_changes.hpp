@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
 #include "scheduler/lifecycle/settings_change.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "core/text/diagnostics.hpp"
+#include "core/text/diagnostics_fwd.hpp"
 #include "workloads/formats/workload_reader.hpp"
 #include "workloads/job_traces/job_trace_reader.hpp"
 

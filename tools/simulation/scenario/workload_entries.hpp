@@ -12,7 +12,7 @@
 #include "core/text/textproto.hpp"
 #include "tools/simulation/scenario.pb.h"
 #include "tools/simulation/scenario/loading.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 
 namespace weft {
 

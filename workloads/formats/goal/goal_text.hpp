@@ -35,7 +35,7 @@
 #include <vector>
 
 #include "core/values/units.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/op_kinds.hpp"
 
 namespace weft {
 

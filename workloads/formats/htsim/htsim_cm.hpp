@@ -34,7 +34,7 @@
 #include <string>
 
 #include "core/text/option_names.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 
 namespace weft {
 

@@ -38,7 +38,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
 #include "workloads/formats/rank_set.hpp"
 
 namespace weft {

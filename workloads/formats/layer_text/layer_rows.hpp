@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "core/text/source_text.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/op_kinds.hpp"
 
 namespace weft {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
 #include "workloads/dag/strided_groups.hpp"
 #include "workloads/formats/counted_note.hpp"

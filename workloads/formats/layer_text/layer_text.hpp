@@ -28,7 +28,7 @@
 #include <string>
 
 #include "core/text/option_names.hpp"
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 #include "workloads/formats/layer_text/layer_rows.hpp"
 
 namespace weft {

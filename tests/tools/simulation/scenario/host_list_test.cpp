@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft::host_list_test {
 namespace {
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "workloads/dag/dag.hpp"
+
 namespace weft::job_rules_test {
 namespace {
 

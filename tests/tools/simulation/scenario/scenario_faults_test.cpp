@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/simulation/scenario/scenario.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::scenario_faults_test {
 namespace {

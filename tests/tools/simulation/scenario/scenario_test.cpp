@@ -11,6 +11,7 @@
 
 #include "core/text/manifest.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft::scenario_test {
 namespace {

@@ -1,0 +1,11 @@
+// Names of workloads/dag/dag, for headers that only declare functions with them or point to them.
+#pragma once
+
+namespace weft {
+
+struct Op;
+struct Workload;
+class Communicator;
+class RoleDag;
+
+}  // namespace weft
