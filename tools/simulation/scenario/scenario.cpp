@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "core/text/counted.hpp"
 #include "core/text/out_of_memory.hpp"
@@ -14,6 +15,7 @@
 #include "tools/simulation/scenario/flag_inputs.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/loading.hpp"
+#include "tools/simulation/scenario/notes.hpp"
 #include "tools/simulation/scenario/scenario_file.hpp"
 #include "tools/simulation/scenario/service.hpp"
 #include "tools/simulation/scenario/storage_entries.hpp"
@@ -149,6 +151,7 @@ Scenario read_scenario(const RunFlags& flags, Probing probing) {
   sort_by_submission(scenario.jobs);
   if (scenario.name.empty() && !scenario.jobs.empty()) scenario.name = scenario.jobs.front().name;
   if (scenario.name.empty() && scenario.flows) scenario.name = scenario.flows->name;
+  scenario.assumptions = readable_notes(std::move(scenario.assumptions), scenario.manifest.input_paths());
   return scenario;
 }
 
