@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "topologies/builders.hpp"
 

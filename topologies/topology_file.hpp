@@ -11,6 +11,7 @@
 #include <memory>
 #include <variant>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/source_text.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology.hpp"

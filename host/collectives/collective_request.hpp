@@ -5,6 +5,7 @@
 
 #include "core/values/units.hpp"
 #include "host/collectives/group_layout.hpp"
+#include "workloads/dag/dag_fwd.hpp"
 #include "workloads/dag/op_kinds.hpp"
 
 namespace weft {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/text/diagnostics.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology.hpp"
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/searched_routes.hpp"
 #include "topologies/topology.hpp"

@@ -7,5 +7,6 @@ struct Op;
 struct Workload;
 class Communicator;
 class RoleDag;
+class SplitTable;
 
 }  // namespace weft

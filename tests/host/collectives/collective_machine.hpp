@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "host/collectives/collective.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 

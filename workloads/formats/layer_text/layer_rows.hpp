@@ -31,7 +31,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/source_text.hpp"
+#include "core/values/units.hpp"
 #include "workloads/dag/op_kinds.hpp"
 
 namespace weft {
