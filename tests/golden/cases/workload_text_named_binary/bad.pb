@@ -1,0 +1,6 @@
+name: "small"
+ranks: 2
+role {
+  name: "all"
+  op { name: "c" compute { duration: "1ms" } }
+}
