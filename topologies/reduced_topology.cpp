@@ -156,13 +156,12 @@ ReducedTopology without_switch(const Topology& topology, NodeId packet_switch) {
   for (std::uint32_t host = 0; host < hosts.size(); ++host) {
     if (hosts[host]) reduced.cut_off.emplace_back(host);
   }
-  if (!reduced.cut_off.empty()) return reduced;
-
+  if (!reduced.cut_off.empty()) is_out = cables_to_leave_out(topology, std::move(is_out));
   TopologyBuilder builder = nodes_of(topology);
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
     const Link& link = topology.link(LinkId(i));
-    const bool is_gone = link.source == packet_switch || link.destination == packet_switch;
+    const bool is_gone = is_out[i];
     for (std::uint32_t direction = 0; direction < 2; ++direction) reduced.link.push_back(is_gone ? LinkId::none() : LinkId(kept++));
     if (is_gone) continue;
     builder.add_cable(link.source, link.destination, link.rate, link.propagation_delay);

@@ -22,10 +22,11 @@ NodeId node_called(const Topology& topology, std::string_view name);
 struct ReducedTopology {
   /// Hosts that are cut off (topologies/cut_off) without the switch, ascending.
   std::vector<HostId> cut_off;
-  /// The same nodes without the switch's cables, with routes that were searched; null if hosts are
-  /// cut off, as endpoints of a topology reach each other.
+  /// The same nodes without the switch's cables, with routes that were searched. Of these cables
+  /// stay, as endpoints of a topology reach each other, those to hosts that are cut off, and one
+  /// that joins them to the rest, which nobody else goes by.
   std::shared_ptr<const Topology> topology;
-  /// There, by link of the whole topology; none() for those of the switch.
+  /// There, by link of the whole topology; none() for those that are gone.
   std::vector<LinkId> link;
 };
 

@@ -268,7 +268,8 @@ std::shared_ptr<const Topology> TopologyBuilder::build(std::unique_ptr<const Rou
   }
 
   if (t.endpoints_.empty()) {
-    fail("no-endpoints", "the topology \"" + t.name_ + "\" has no endpoint", place, "add a host with at least one GPU or port");
+    fail("no-endpoints", "the topology \"" + t.name_ + "\" has no endpoint", place,
+         "add a host with at least one GPU or port; in files of numbered nodes, hosts are those that are no switches");
   }
   if (const auto pair = find_unconnected(t)) {
     fail("disconnected", "there is no path from \"" + t.node_name(pair->first) + "\" to \"" + t.node_name(pair->second) + "\"",

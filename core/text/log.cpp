@@ -2,12 +2,9 @@
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <mutex>
-
-#include "core/text/diagnostics.hpp"
 
 namespace weft {
 
@@ -61,16 +58,6 @@ struct Log::Target {
 Log Log::to_standard_error(LogLevel least) {
   Log log;
   log.target_ = std::make_shared<Target>(std::make_shared<spdlog::sinks::stderr_sink_mt>(), least);
-  return log;
-}
-
-Log Log::to_file(const std::string& path, LogLevel least) {
-  Log log;
-  try {
-    log.target_ = std::make_shared<Target>(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path), least);
-  } catch (const spdlog::spdlog_ex& error) {
-    fail("unwritable", "the log file cannot be opened", SourcePlace::named(path), error.what());
-  }
   return log;
 }
 

@@ -22,8 +22,6 @@ class Log {
   Log() = default;
   /// Writes "time level message" lines to standard error.
   static Log to_standard_error(LogLevel least);
-  /// Appends such lines to a file. Throws InputError [unwritable] if it cannot be opened.
-  static Log to_file(const std::string& path, LogLevel least);
   /// Hands every message to `receive`, one at a time.
   static Log to_function(std::function<void(LogLevel, std::string_view)> receive, LogLevel least);
 

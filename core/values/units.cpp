@@ -140,7 +140,7 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
   }
   if (negative && digits != 0) return fail(quoted + " is negative", fmt::format("a {} here is zero or more", what));
   constexpr Wide limit = static_cast<Wide>(1) << 120;
-  const std::string range_help = fmt::format("the largest {} is 2^63-1 base units", what);
+  const std::string range_help = fmt::format("the largest {} is {}{}", what, Wide{INT64_MAX} * divisor / unit->scale, unit->name);
   Wide value = digits;
   if (value != 0) {
     if (value > limit / unit->scale) return fail(quoted + " is out of range", range_help);

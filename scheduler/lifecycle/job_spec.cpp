@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/counted.hpp"
+#include "core/text/readable.hpp"
 #include "scheduler/lifecycle/elastic_restart.hpp"
 #include "workloads/dag/dag.hpp"
 
@@ -91,9 +94,8 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
   const double least_s = gpu_time_s / cluster.gpu_count();
   if (least_s > Time::max().in_s() && !jobs.empty()) {
     diagnostics.error("too-much-work",
-                      "the jobs need at least " + std::to_string(static_cast<std::int64_t>(least_s)) + " s on " +
-                          counted(cluster.gpu_count(), "GPU", "GPUs") + ", beyond the simulated clock, which ends after " +
-                          std::to_string(static_cast<std::int64_t>(Time::max().in_s())) + " s",
+                      fmt::format("the jobs need at least {} on {}, beyond the simulated clock, which ends after {}",
+                                  readable(least_s), counted(cluster.gpu_count(), "GPU", "GPUs"), readable(Time::max().in_s())),
                       SourcePlace::named(jobs.front().place.file), "use a larger cluster or fewer jobs");
   }
 }

@@ -20,21 +20,6 @@ std::shared_ptr<const Topology> small_clos() {
   return build_named("clos", {{"hosts", "8"}, {"leafs_per_pod", "2"}, {"aggs_per_pod", "2"}, {"spines", "2"}});
 }
 
-TEST(ReducedTopology, ALeafCutsItsHostsOff) {
-  const auto topology = small_clos();
-  const ReducedTopology reduced = without_switch(*topology, node_called(*topology, "leaf2"));
-  EXPECT_EQ(reduced.cut_off, std::vector{HostId(2)});
-  EXPECT_EQ(reduced.topology, nullptr);
-}
-
-TEST(ReducedTopology, TheOnlySwitchLeavesNobody) {
-  const auto topology = build_named("single_switch", {{"hosts", "4"}});
-  const ReducedTopology reduced = without_switch(*topology, node_called(*topology, "leaf0"));
-  EXPECT_EQ(reduced.cut_off.size(), 4U);
-}
-
-TEST(ReducedTopology, NobodyHasThatName) { EXPECT_TRUE(node_called(*small_clos(), "leaf8").is_none()); }
-
 std::vector<LinkId> links_between(const Topology& topology, NodeId source, NodeId destination) {
   std::vector<LinkId> links;
   std::vector<NodeId> nodes = {source};
@@ -50,6 +35,41 @@ std::vector<LinkId> links_between(const Topology& topology, NodeId source, NodeI
   }
   return links;
 }
+
+TEST(ReducedTopology, ALeafCutsItsHostsOff) {
+  const auto topology = small_clos();
+  const ReducedTopology reduced = without_switch(*topology, node_called(*topology, "leaf2"));
+  EXPECT_EQ(reduced.cut_off, std::vector{HostId(2)});
+  // Of the leaf's two cables to aggregation switches one stays.
+  EXPECT_EQ(reduced.topology->link_count(), topology->link_count() - 2);
+  EXPECT_EQ(std::ranges::count_if(reduced.link, &LinkId::is_none), 2);
+}
+
+TEST(ReducedTopology, NobodyElseGoesByASwitchThatCutsHostsOff) {
+  const auto topology = build_named("fat_tree", {{"k", "4"}});
+  const NodeId gone = node_called(*topology, "leaf2");
+  const ReducedTopology reduced = without_switch(*topology, gone);
+  ASSERT_FALSE(reduced.cut_off.empty());
+  for (std::uint32_t from = 0; from < topology->host_count(); ++from) {
+    for (std::uint32_t to = 0; to < topology->host_count(); ++to) {
+      const auto is_cut_off = [&](std::uint32_t host) {
+        return std::ranges::find(reduced.cut_off, HostId(host)) != reduced.cut_off.end();
+      };
+      if (from == to || is_cut_off(from) || is_cut_off(to)) continue;
+      for (const LinkId link : links_between(*reduced.topology, reduced.topology->endpoints_of(HostId(from))[0],
+                                             reduced.topology->endpoints_of(HostId(to))[0]))
+        EXPECT_NE(reduced.topology->link(link).source, gone);
+    }
+  }
+}
+
+TEST(ReducedTopology, TheOnlySwitchLeavesNobody) {
+  const auto topology = build_named("single_switch", {{"hosts", "4"}});
+  const ReducedTopology reduced = without_switch(*topology, node_called(*topology, "leaf0"));
+  EXPECT_EQ(reduced.cut_off.size(), 4U);
+}
+
+TEST(ReducedTopology, NobodyHasThatName) { EXPECT_TRUE(node_called(*small_clos(), "leaf8").is_none()); }
 
 // Everything else is as it was, and what does not go by way of the switch goes as it went.
 TEST(ReducedTopology, OtherNodesAndCablesStay) {

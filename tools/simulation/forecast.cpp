@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -34,7 +35,7 @@ struct Question {
   std::string text;
   std::vector<HostId> drained;
   JobId started = JobId::none();
-  /// of a switch that cuts nobody off: running jobs whose transfers cross it
+  /// of a switch: running jobs whose transfers cross it, but for those on drained hosts
   std::optional<std::uint64_t> crossing;
   /// Why it cannot be done at all; "" if it can be tried.
   std::string refusal;
@@ -51,32 +52,46 @@ InputError unknown_node(const std::string& name, const Scenario& scenario, const
                      SourcePlace::named("--drain"), suggestion(name, known, "node")});
 }
 
+/// Whether a job's transfers may cross the switch.
+bool crosses(const Topology& topology, const KnownLinkDemand& known, NodeId node) {
+  return known.link_demand == nullptr || std::ranges::any_of(known.link_demand->links(), [&](const LinkDemand& demand) {
+           const Link& link = topology.link(demand.link);
+           return link.source == node || link.destination == node;
+         });
+}
+
+/// Running jobs whose transfers cross the switch, but for those on hosts that it cuts off.
+std::uint64_t jobs_crossing(const Fork& fork, NodeId node, std::span<const HostId> cut_off) {
+  if (fork.link_demands == nullptr) return 0;
+  const Topology& topology = *fork.scenario.topology;
+  const auto is_cut_off = [&](NodeId endpoint) {
+    return std::ranges::find(cut_off, topology.node(endpoint).host) != cut_off.end();
+  };
+  std::uint64_t crossing = 0;
+  for (const auto& [job, known] : *fork.link_demands) {
+    if (std::ranges::none_of(*known.endpoint_of_rank, is_cut_off) && crosses(topology, known, node)) ++crossing;
+  }
+  return crossing;
+}
+
 /// Jobs whose transfers took routes that are no more have to be looked at anew.
-/// Returns how many they are.
-std::uint64_t take_switch_away(Fork& fork, NodeId node, const ReducedTopology& reduced) {
+void take_switch_away(Fork& fork, NodeId node, const ReducedTopology& reduced) {
   if (fork.scenario.routes != nullptr) {
     fail("fixed-routes", "flow.routes names the ways of transfers, some of them perhaps over this switch",
          SourcePlace::named("--drain"), "ask with --set=flow.routing=spray, for example");
   }
-  const auto touches = [&](const LinkDemand& demand) {
-    const Link& link = fork.scenario.topology->link(demand.link);
-    return link.source == node || link.destination == node;
-  };
-  std::uint64_t crossing = 0;
   if (fork.link_demands != nullptr) {
     auto kept = std::make_shared<KnownLinkDemands>();
     for (const auto& [job, known] : *fork.link_demands) {
-      const bool crosses = known.link_demand == nullptr || std::ranges::any_of(known.link_demand->links(), touches);
-      fork.from.jobs[job.index()].is_pace_old = crosses;
-      crossing += crosses ? 1 : 0;
-      if (crosses) continue;
+      const bool is_old = crosses(*fork.scenario.topology, known, node);
+      fork.from.jobs[job.index()].is_pace_old = is_old;
+      if (is_old) continue;
       auto renumbered = std::make_shared<const JobLinkDemand>(known.link_demand->renumbered(reduced.link));
       kept->emplace(job, KnownLinkDemand{known.endpoint_of_rank, std::move(renumbered)});
     }
     fork.link_demands = std::move(kept);
   }
   fork.scenario.topology = reduced.topology;
-  return crossing;
 }
 
 Question ask_drain(const std::string& name, Fork& fork, Time until) {
@@ -94,7 +109,8 @@ Question ask_drain(const std::string& name, Fork& fork, Time until) {
     } else {
       const ReducedTopology reduced = without_switch(*scenario.topology, node);
       question.drained = reduced.cut_off;
-      if (reduced.cut_off.empty()) question.crossing = take_switch_away(fork, node, reduced);
+      question.crossing = jobs_crossing(fork, node, reduced.cut_off);
+      if (reduced.cut_off.empty() || *question.crossing > 0) take_switch_away(fork, node, reduced);
     }
   }
   if (question.drained.size() == cluster.host_count()) {

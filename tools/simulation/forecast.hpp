@@ -56,7 +56,7 @@ struct Forecast {
   std::string question;         ///< "drain of host12"
   std::vector<HostId> drained;
   JobId started = JobId::none();
-  /// of a switch that cuts nobody off: running jobs whose transfers cross it
+  /// of a switch: running jobs whose transfers cross it, but for those on drained hosts
   std::optional<std::uint64_t> crossing;
   std::string refusal;            ///< why it cannot be done at all; "" if it was tried
   std::vector<JobForecast> jobs;  ///< all that had not ended; none if it was refused

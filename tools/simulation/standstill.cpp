@@ -112,7 +112,9 @@ std::vector<Diagnostic> transfers_that_stand_still(const Assembly& parts, const 
                          which + " never ends: link " + topology.link_name(transfer.stalled_at) + " gives it no rate",
                          SourcePlace::named("weft run"),
                          network_changes(parts.scenario) ? "it is out, and nothing repairs it: let it be repaired"
-                                                         : "give the link a rate above 0");
+                         : parts.scenario.parameters.of("flow").text("allocation") == "quantum_filling"
+                             ? "give the link a rate above 0, and quantum_filling.quantum none above that of a link"
+                             : "give the link a rate above 0");
       }
     }
   }

@@ -77,9 +77,11 @@ void print(const Forecast& forecast) {
   std::string scope;
   if (!forecast.drained.empty()) {
     scope = ", " + counted(forecast.drained.size(), "host", "hosts") + " with " + counted(hit, "job", "jobs");
-  } else if (forecast.crossing) {
-    scope = ", past which the traffic of " + counted(*forecast.crossing, "job", "jobs") + " takes other routes";
+  } else if (forecast.crossing && *forecast.crossing == 0) {
+    scope = ", which the traffic of no running job crosses";
   }
+  if (forecast.crossing.value_or(0) > 0)
+    scope += ", past which the traffic of " + counted(*forecast.crossing, "running job", "running jobs") + " takes other routes";
   std::printf("%s%s\n", forecast.question.c_str(), scope.c_str());
   if (!forecast.refusal.empty()) {
     std::printf("no: %s\n", forecast.refusal.c_str());

@@ -12,7 +12,7 @@ Bandwidth uplink_rate(const ParamSet& params, const UplinkChoice& choice, Bandwi
   if (ratio == 0) return choice.rate;
   const std::string rate_text(choice.rate_name);
   const std::string ratio_text(choice.ratio_name);
-  if (!params.is_default(choice.rate_name)) {
+  if (params.is_given(choice.rate_name)) {
     fail("conflicting-params", params.module() + ": " + rate_text + " and " + ratio_text + " both set the rate of the same links",
          place, "give one of the two");
   }

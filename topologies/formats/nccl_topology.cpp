@@ -123,6 +123,7 @@ class Server {
     if (host != host_) {
       diagnostics_.error("several-hosts", "the file describes several servers", file_.place(cpu, "host_hash"),
                          "keep the <cpu> elements of one host_hash");
+      return;
     }
     const auto number = file_.required(cpu, "numaid");
     const std::size_t node = add("numa" + number.value_or(std::to_string(cpus_.size())), NodeKind::pcie_switch);

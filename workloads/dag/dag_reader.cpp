@@ -306,10 +306,6 @@ class RoleReader {
         return {};
       }
       size = parsed.value;
-      if (*size < Bytes::zero()) {
-        diagnostics_.error("negative-size", "size of " + title(i) + " is negative", value_place, "sizes are 0B or more");
-        return {};
-      }
     }
     if (!size || *size > op_size_max) {
       diagnostics_.error("out-of-range", "size of " + title(i) + " is too large", value_place,

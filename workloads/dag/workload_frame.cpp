@@ -5,6 +5,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
@@ -195,8 +197,9 @@ Workload read_frame(const pb::Workload& file, const FieldPlaces& places, const S
   workload.roles.resize(static_cast<std::size_t>(file.role_size()));
   workload.splits = read_split_tables(file, places, diagnostics);
   if (static_cast<std::uint32_t>(file.communicator_size()) > workload_communicator_count_max) {
-    diagnostics.error("too-many-communicators", "the workload has " + std::to_string(file.communicator_size()) + " communicators",
-                      whole_file, "groups of equal purpose belong in one communicator");
+    diagnostics.error(
+        "too-many-communicators", "the workload has " + std::to_string(file.communicator_size()) + " communicators", whole_file,
+        fmt::format("{} are the most: groups of equal purpose belong in one communicator", workload_communicator_count_max));
     workload.rank_count = 0;
   }
   if (std::uint64_t{workload.rank_count} * (static_cast<std::uint64_t>(file.communicator_size()) + 1) > workload_memberships_max) {

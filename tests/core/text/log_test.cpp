@@ -4,8 +4,6 @@
 
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
-
 namespace weft::log_test {
 namespace {
 
@@ -30,10 +28,6 @@ TEST(Log, FunctionReceivesWhatIsImportantEnough) {
   EXPECT_EQ(received[0], std::make_pair(LogLevel::info, std::string("first {} is text, not a format")));
   EXPECT_EQ(received[1], std::make_pair(LogLevel::warning, std::string("second")));
   EXPECT_EQ(received[2], std::make_pair(LogLevel::error, std::string("third")));
-}
-
-TEST(Log, FileThatCannotBeOpenedIsTheUsersFault) {
-  EXPECT_THROW(Log::to_file(WEFT_SOURCE_DIR "/CMakeLists.txt/log", LogLevel::info), InputError);
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ class MatrixReader {
       std::uint64_t count = 0;
       if (matrix_.nodes != 0) {
         fail("duplicate-option", "Nodes is given twice", place(first), "remove one of them");
+        faulty_ = true;
       } else if (take_number(first, 1, workload_rank_count_max, count)) {
         matrix_.nodes = static_cast<std::uint32_t>(count);
       }
@@ -113,6 +114,7 @@ class MatrixReader {
       std::uint64_t count = 0;
       if (known->announced) {
         fail("duplicate-option", std::string(first) + " is given twice", place(first), "remove one of them");
+        faulty_ = true;
       } else if (take_number(first, 0, UINT32_MAX, count)) {
         known->announced = count;
         known->line = line_;
