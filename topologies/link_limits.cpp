@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 
 namespace weft {
@@ -10,8 +12,8 @@ namespace {
 
 std::optional<Duration> checked_delay(Duration delay, std::string_view text, const SourcePlace& place, Diagnostics& diagnostics) {
   if (delay > link_delay_max) {
-    diagnostics.error("out-of-range", "the delay " + in_quotes(text) + " is longer than a link may be", place,
-                      "at most " + to_text(link_delay_max));
+    diagnostics.error("out-of-range", fmt::format("the delay {} is longer than a link may be", in_quotes(text)), place,
+                      fmt::format("at most {}", to_text(link_delay_max)));
     return std::nullopt;
   }
   return delay;
@@ -26,13 +28,13 @@ std::optional<Bandwidth> read_link_rate(std::string_view text, const SourcePlace
     return std::nullopt;
   }
   if (*rate.value == Bandwidth::zero()) {
-    diagnostics.error("zero-bandwidth", "a link needs a rate above zero, not " + in_quotes(text), place,
+    diagnostics.error("zero-bandwidth", fmt::format("a link needs a rate above zero, not {}", in_quotes(text)), place,
                       "leave a link out to take it away");
     return std::nullopt;
   }
   if (*rate.value > link_rate_max) {
-    diagnostics.error("out-of-range", "the rate " + in_quotes(text) + " is above what a link may have", place,
-                      "at most " + to_text(link_rate_max));
+    diagnostics.error("out-of-range", fmt::format("the rate {} is above what a link may have", in_quotes(text)), place,
+                      fmt::format("at most {}", to_text(link_rate_max)));
     return std::nullopt;
   }
   return rate.value;

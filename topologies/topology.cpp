@@ -1,5 +1,6 @@
 #include "topologies/topology.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <boost/pending/disjoint_sets.hpp>
@@ -157,14 +158,15 @@ std::string_view to_text(NodeKind kind) {
 std::string Topology::node_name(NodeId id) const {
   if (!names_.empty() && !names_[id.index()].empty()) return names_[id.index()];
   const Node& at = node(id);
-  const std::string number = std::to_string(ordinal_[id.index()]);
-  if (at.kind == NodeKind::packet_switch) return std::string(level_name(at.level)) + number;
-  const std::string host = "host" + std::to_string(at.host.index());
-  if (at.kind == NodeKind::host && ordinal_[id.index()] == 0) return host;
-  return host + "/" + std::string(at.kind == NodeKind::host ? "port" : to_text(at.kind)) + number;
+  const std::uint32_t number = ordinal_[id.index()];
+  if (at.kind == NodeKind::packet_switch) return fmt::format("{}{}", level_name(at.level), number);
+  if (at.kind == NodeKind::host && number == 0) return fmt::format("host{}", at.host.index());
+  return fmt::format("host{}/{}{}", at.host.index(), at.kind == NodeKind::host ? "port" : to_text(at.kind), number);
 }
 
-std::string Topology::link_name(LinkId id) const { return node_name(link(id).source) + "->" + node_name(link(id).destination); }
+std::string Topology::link_name(LinkId id) const {
+  return fmt::format("{}->{}", node_name(link(id).source), node_name(link(id).destination));
+}
 
 std::span<const LinkId> Topology::out_links(NodeId id) const {
   return std::span(out_links_).subspan(out_begin_[id.index()], out_begin_[id.index() + 1] - out_begin_[id.index()]);
@@ -268,11 +270,11 @@ std::shared_ptr<const Topology> TopologyBuilder::build(std::unique_ptr<const Rou
   }
 
   if (t.endpoints_.empty()) {
-    fail("no-endpoints", "the topology \"" + t.name_ + "\" has no endpoint", place,
+    fail("no-endpoints", fmt::format("the topology \"{}\" has no endpoint", t.name_), place,
          "add a host with at least one GPU or port; in files of numbered nodes, hosts are those that are no switches");
   }
   if (const auto pair = find_unconnected(t)) {
-    fail("disconnected", "there is no path from \"" + t.node_name(pair->first) + "\" to \"" + t.node_name(pair->second) + "\"",
+    fail("disconnected", fmt::format("there is no path from \"{}\" to \"{}\"", t.node_name(pair->first), t.node_name(pair->second)),
          place, "join them by links over NICs and packet switches; NVSwitches and PCIe switches only serve their own host");
   }
   t.routes_ = routes != nullptr ? std::move(routes) : searched_routes(t);

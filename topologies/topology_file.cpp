@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/textproto.hpp"
 #include "core/text/textproto_settings.hpp"
@@ -23,7 +25,7 @@ BuilderOfFile builder_of(const topology_file::TopologyFile& file, const FieldPla
     const bool given = descriptor->is_repeated() ? reflection->FieldSize(file, descriptor) > 0 : !file.name().empty();
     if (given) {
       diagnostics.error("topology-source", "a topology has either a builder or nodes of its own, not both", places.of(file, field),
-                        std::string("drop the builder, or drop \"") + field + "\"");
+                        fmt::format("drop the builder, or drop \"{}\"", field));
     }
   }
   const auto& module = find_module(topology_builders(), file.builder(), places.of(file, "builder"));
@@ -60,13 +62,13 @@ class ExplicitTopology {
   /// True if `name` may be given to the next node; an error is added otherwise.
   bool claim(const std::string& name, const SourcePlace& place, const std::string& what) {
     if (name.empty()) {
-      diagnostics_.error("missing-field", "the " + what + " has an empty name", place, "give it a name of its own");
+      diagnostics_.error("missing-field", fmt::format("the {} has an empty name", what), place, "give it a name of its own");
       return false;
     }
     const auto [first, is_new] = names_.emplace(name, Named{NodeId(static_cast<std::uint32_t>(builder_.node_count())), place.line});
     if (!is_new) {
-      diagnostics_.error("duplicate-name", "there are two nodes called " + in_quotes(name), place,
-                         "the first is at line " + std::to_string(first->second.line) + "; rename one of them");
+      diagnostics_.error("duplicate-name", fmt::format("there are two nodes called {}", in_quotes(name)), place,
+                         fmt::format("the first is at line {}; rename one of them", first->second.line));
     }
     return is_new;
   }
@@ -74,8 +76,8 @@ class ExplicitTopology {
   void read_buffer_classes() {
     constexpr int classes_max = 1024;
     if (file_.buffer_class_size() > classes_max) {
-      diagnostics_.error("out-of-range", "there are " + std::to_string(file_.buffer_class_size()) + " buffer classes",
-                         places_.of(file_, "buffer_class", classes_max), "at most " + std::to_string(classes_max));
+      diagnostics_.error("out-of-range", fmt::format("there are {} buffer classes", file_.buffer_class_size()),
+                         places_.of(file_, "buffer_class", classes_max), fmt::format("at most {}", classes_max));
       return;
     }
     for (int i = 0; i < file_.buffer_class_size(); ++i) {
@@ -97,7 +99,7 @@ class ExplicitTopology {
         continue;
       }
       if (!buffer_classes_.emplace(given.name(), static_cast<std::uint16_t>(buffer_classes_.size())).second) {
-        diagnostics_.error("duplicate-name", "there are two buffer classes called " + in_quotes(given.name()),
+        diagnostics_.error("duplicate-name", fmt::format("there are two buffer classes called {}", in_quotes(given.name())),
                            inside.of(given, "name"), "rename one of them");
         continue;
       }
@@ -154,15 +156,15 @@ class ExplicitTopology {
       if (found == buffer_classes_.end()) {
         std::vector<std::string> known;
         for (const auto& [name, number] : buffer_classes_) known.push_back(name);
-        diagnostics_.error("unknown-buffer-class", "there is no buffer class " + in_quotes(given.buffer_class()),
+        diagnostics_.error("unknown-buffer-class", fmt::format("there is no buffer class {}", in_quotes(given.buffer_class())),
                            inside.of(given, "buffer_class"), suggestion(given.buffer_class(), known, "buffer class"));
       } else {
         buffer_class = found->second;
       }
     }
     if (!topology_file::Level_IsValid(given.level())) {
-      diagnostics_.error("out-of-range", "there is no level " + std::to_string(given.level()), inside.of(given, "level"),
-                         "known: LEAF, AGGREGATION, SPINE");
+      diagnostics_.error("out-of-range", fmt::format("there is no level {}", static_cast<int>(given.level())),
+                         inside.of(given, "level"), "known: LEAF, AGGREGATION, SPINE");
     }
     if (claim(given.name(), given.name().empty() ? whole : inside.of(given, "name"), "switch")) {
       builder_.add_switch(static_cast<std::uint8_t>(given.level()), given.name(), buffer_class);
@@ -172,7 +174,7 @@ class ExplicitTopology {
   std::optional<NodeId> end_of(const topology_file::Link& given, const FieldPlaces& inside, const char* field,
                                const std::string& name, const SourcePlace& whole) {
     if (name.empty()) {
-      diagnostics_.error("missing-field", std::string("the link has no end \"") + field + "\"", whole,
+      diagnostics_.error("missing-field", fmt::format("the link has no end \"{}\"", field), whole,
                          "a link joins two nodes: a: \"...\" b: \"...\"");
       return std::nullopt;
     }
@@ -185,9 +187,9 @@ class ExplicitTopology {
       for (const auto& [known_name, node] : names_) known.push_back(known_name);
       const std::string best = closest(name, known);
       help = best.empty() ? "nodes are the names given to GPUs, ports, NICs, NVSwitches, PCIe switches and switches"
-                          : "did you mean " + in_quotes(best) + "? it is defined at line " + std::to_string(names_.at(best).line);
+                          : fmt::format("did you mean {}? it is defined at line {}", in_quotes(best), names_.at(best).line);
     }
-    diagnostics_.error("unknown-node", "there is no node " + in_quotes(name), inside.of(given, field), help);
+    diagnostics_.error("unknown-node", fmt::format("there is no node {}", in_quotes(name)), inside.of(given, field), help);
     return std::nullopt;
   }
 
@@ -207,8 +209,8 @@ class ExplicitTopology {
   std::optional<Bandwidth> rate_of(const topology_file::Link& given, const FieldPlaces& inside, const SourcePlace& whole) {
     constexpr std::uint32_t cables_max = 1024;
     if (given.cables() > cables_max) {
-      diagnostics_.error("out-of-range", "a link of " + std::to_string(given.cables()) + " cables is too wide",
-                         inside.of(given, "cables"), "at most " + std::to_string(cables_max));
+      diagnostics_.error("out-of-range", fmt::format("a link of {} cables is too wide", given.cables()), inside.of(given, "cables"),
+                         fmt::format("at most {}", cables_max));
     }
     if (given.rate().empty()) {
       diagnostics_.error("missing-field", "the link has no rate", whole, "write rate: \"400Gbps\"");
@@ -232,15 +234,15 @@ class ExplicitTopology {
 
   bool check_ends(NodeId a, NodeId b, const topology_file::Link& given, const FieldPlaces& inside, const SourcePlace& whole) {
     if (a == b) {
-      diagnostics_.error("self-link", "the link joins " + in_quotes(given.a()) + " with itself", inside.of(given, "b"),
+      diagnostics_.error("self-link", fmt::format("the link joins {} with itself", in_quotes(given.a())), inside.of(given, "b"),
                          "name the other end");
       return false;
     }
     const auto [first, is_new] = link_lines_.emplace(std::minmax(a, b), whole.line);
     if (!is_new) {
       diagnostics_.error("duplicate-link",
-                         "the link between " + in_quotes(given.a()) + " and " + in_quotes(given.b()) + " is given twice", whole,
-                         "the first is at line " + std::to_string(first->second) + "; parallel cables are one link with cables: 2");
+                         fmt::format("the link between {} and {} is given twice", in_quotes(given.a()), in_quotes(given.b())),
+                         whole, fmt::format("the first is at line {}; parallel cables are one link with cables: 2", first->second));
       return false;
     }
     const Node& from = builder_.node(a);
@@ -248,8 +250,8 @@ class ExplicitTopology {
     if ((stays_inside(from.kind) || stays_inside(to.kind)) && from.host != to.host) {
       const bool nvswitch = from.kind == NodeKind::nvswitch || to.kind == NodeKind::nvswitch;
       diagnostics_.error(nvswitch ? "nvswitch-leaves-host" : "pcie-leaves-host",
-                         "the link between " + in_quotes(given.a()) + " and " + in_quotes(given.b()) + " takes " +
-                             (nvswitch ? "an NVSwitch" : "a PCIe switch") + " out of its host",
+                         fmt::format("the link between {} and {} takes {} out of its host", in_quotes(given.a()),
+                                     in_quotes(given.b()), nvswitch ? "an NVSwitch" : "a PCIe switch"),
                          whole,
                          nvswitch ? "an NVSwitch joins the GPUs of one host; put them into one host, or use a switch"
                                   : "a PCIe switch joins GPUs and NICs of one host; put a NIC between it and the fabric");

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 
 namespace weft {
@@ -60,15 +62,16 @@ PartitionSummary summarize_partition(const Topology& topology, const Partition& 
 }
 
 std::string to_text(const PartitionSummary& summary) {
-  std::string out = counted(summary.lps.size(), "logical process", "logical processes") + ", lookahead " +
-                    (summary.lookahead == Duration::max() ? "unlimited (nothing joins two of them)" : to_text(summary.lookahead)) +
-                    ", " + counted(summary.cut_cables, "cable", "cables") + " between them\n";
+  std::string out =
+      fmt::format("{}, lookahead {}, {} between them\n", counted(summary.lps.size(), "logical process", "logical processes"),
+                  summary.lookahead == Duration::max() ? "unlimited (nothing joins two of them)" : to_text(summary.lookahead),
+                  counted(summary.cut_cables, "cable", "cables"));
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> alike;
   for (const PartitionSummary::Lp& lp : summary.lps) ++alike[{lp.hosts, lp.switches, lp.cables_out}];
   for (const auto& [size, count] : alike) {
     const auto& [hosts, switches, cables] = size;
-    out += "  " + std::to_string(count) + " x: " + counted(hosts, "host", "hosts") + ", " +
-           counted(switches, "switch", "switches") + ", " + counted(cables, "cable", "cables") + " to others\n";
+    out += fmt::format("  {} x: {}, {}, {} to others\n", count, counted(hosts, "host", "hosts"),
+                       counted(switches, "switch", "switches"), counted(cables, "cable", "cables"));
   }
   return out;
 }

@@ -5,6 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "topologies/formats/astra_network.hpp"
@@ -58,7 +60,7 @@ TopologyOrBuilder read_by_format(const SourceText& source, const std::string& fo
     if (formats[i].name == format) return readers[i](source);
     names.emplace_back(formats[i].name);
   }
-  fail_format("there is no topology format \"" + format + "\"", source.name(), suggestion(format, names, "format"));
+  fail_format(fmt::format("there is no topology format \"{}\"", format), source.name(), suggestion(format, names, "format"));
 }
 
 std::shared_ptr<const Topology> built(TopologyOrBuilder read) {
@@ -76,17 +78,17 @@ std::shared_ptr<const Topology> read_topology(const SourceText& source, const st
 }
 
 TopologyOrBuilder load_topology_or_builder(const std::string& path, const std::string& format) {
-  return naming_memory_use("while reading " + path, [&] {
+  return naming_memory_use(fmt::format("while reading {}", path), [&] {
     const SourceText source = SourceText::read(path);
     if (!format.empty()) return read_by_format(source, format);
     if (path.ends_with(".textproto") || path.ends_with(".textproto.gz")) return read_by_format(source, "weft");
     fail_format("the format of this topology is not given", path,
-                "append it to the path, such as " + path + ":hpcc; only *.textproto files are known by their ending");
+                fmt::format("append it to the path, such as {}:hpcc; only *.textproto files are known by their ending", path));
   });
 }
 
 std::shared_ptr<const Topology> load_topology(const std::string& path, const std::string& format) {
-  return naming_memory_use("while reading " + path, [&] { return built(load_topology_or_builder(path, format)); });
+  return naming_memory_use(fmt::format("while reading {}", path), [&] { return built(load_topology_or_builder(path, format)); });
 }
 
 }  // namespace weft

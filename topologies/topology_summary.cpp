@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 
 namespace weft {
@@ -127,7 +129,7 @@ void measure_diameter(const Topology& topology, TopologySummary& summary) {
 
 std::string place_name(const Topology& topology, const std::vector<std::uint32_t>& tier, NodeId node) {
   if (topology.node(node).kind != NodeKind::packet_switch) return std::string(to_text(topology.node(node).kind));
-  return tier[node.index()] == unknown ? "switch" : "tier " + std::to_string(tier[node.index()]);
+  return tier[node.index()] == unknown ? "switch" : fmt::format("tier {}", tier[node.index()]);
 }
 
 void measure_tiers(const Topology& topology, const std::vector<std::uint32_t>& tier, TopologySummary& summary) {
@@ -177,11 +179,11 @@ std::string fixed(double value, int digits) {
 std::string rate_text(double bps) {
   constexpr double tera = 1e12;
   constexpr double giga = 1e9;
-  return bps < tera / 10 ? fixed(bps / giga, 2) + " Gb/s" : fixed(bps / tera, 2) + " Tb/s";
+  return bps < tera / 10 ? fmt::format("{} Gb/s", fixed(bps / giga, 2)) : fmt::format("{} Tb/s", fixed(bps / tera, 2));
 }
 
 std::string range(std::uint32_t low, std::uint32_t high) {
-  return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+  return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high);
 }
 
 }  // namespace
@@ -227,32 +229,34 @@ TopologySummary summarize(const Topology& topology) {
 }
 
 std::string to_text(const TopologySummary& summary) {
-  std::string out = summary.name + "\n";
-  out += "  hosts      " + std::to_string(summary.hosts) + " with ";
-  out += range(summary.gpus_per_host_min, summary.gpus_per_host_max) + (summary.gpus > 0 ? " GPU" : " port") +
-         (summary.gpus_per_host_max == 1 ? "" : "s") + " each, " + std::to_string(summary.gpus + summary.ports) + " in all\n";
-  out += "  inside     " + counted(summary.nvswitches, "NVSwitch", "NVSwitches") + ", " + counted(summary.nics, "NIC", "NICs");
-  if (summary.pcie_switches > 0) out += ", " + counted(summary.pcie_switches, "PCIe switch", "PCIe switches");
-  out += "\n  fabric     " + counted(summary.switches, "switch", "switches") + ", " + counted(summary.cables, "cable", "cables") +
-         " with those inside hosts\n";
-  out += std::string("  diameter   ") + (summary.diameter_is_exact ? "" : "at least ") + std::to_string(summary.diameter_links) +
-         (summary.diameter_links == 1 ? " link\n" : " links\n");
+  std::string out = fmt::format("{}\n", summary.name);
+  out += fmt::format("  hosts      {} with {}{}{} each, {} in all\n", summary.hosts,
+                     range(summary.gpus_per_host_min, summary.gpus_per_host_max), summary.gpus > 0 ? " GPU" : " port",
+                     summary.gpus_per_host_max == 1 ? "" : "s", summary.gpus + summary.ports);
+  out += fmt::format("  inside     {}, {}", counted(summary.nvswitches, "NVSwitch", "NVSwitches"),
+                     counted(summary.nics, "NIC", "NICs"));
+  if (summary.pcie_switches > 0) out += fmt::format(", {}", counted(summary.pcie_switches, "PCIe switch", "PCIe switches"));
+  out += fmt::format("\n  fabric     {}, {} with those inside hosts\n", counted(summary.switches, "switch", "switches"),
+                     counted(summary.cables, "cable", "cables"));
+  out += fmt::format("  diameter   {}{}{}", summary.diameter_is_exact ? "" : "at least ", summary.diameter_links,
+                     summary.diameter_links == 1 ? " link\n" : " links\n");
   for (const TopologySummary::Tier& tier : summary.tiers) {
-    out += "  tier " + std::to_string(tier.tier) + "     " + counted(tier.switches, "switch", "switches") + " of " +
-           range(tier.ports_min, tier.ports_max) + (tier.ports_max == 1 ? " port" : " ports") + ", down " +
-           rate_text(tier.rate_down_bps);
-    if (tier.rate_same_bps > 0) out += ", sideways " + rate_text(tier.rate_same_bps);
+    out +=
+        fmt::format("  tier {}     {} of {}{}, down {}", tier.tier, counted(tier.switches, "switch", "switches"),
+                    range(tier.ports_min, tier.ports_max), tier.ports_max == 1 ? " port" : " ports", rate_text(tier.rate_down_bps));
+    if (tier.rate_same_bps > 0) out += fmt::format(", sideways {}", rate_text(tier.rate_same_bps));
     if (tier.rate_up_bps > 0) {
-      out += ", up " + rate_text(tier.rate_up_bps) + ", oversubscription " + fixed(tier.rate_down_bps / tier.rate_up_bps, 3) + "\n";
+      out += fmt::format(", up {}, oversubscription {}\n", rate_text(tier.rate_up_bps),
+                         fixed(tier.rate_down_bps / tier.rate_up_bps, 3));
     } else {
       out += "\n";
     }
   }
   for (const TopologySummary::CableClass& cables : summary.cable_classes) {
-    out += "  cables     " + std::to_string(cables.count) + " x " + cables.from + " - " + cables.to + ": " + to_text(cables.rate) +
-           ", " + to_text(cables.delay) + "\n";
+    out += fmt::format("  cables     {} x {} - {}: {}, {}\n", cables.count, cables.from, cables.to, to_text(cables.rate),
+                       to_text(cables.delay));
   }
-  for (const std::string& assumption : summary.assumptions) out += "  assumed    " + assumption + "\n";
+  for (const std::string& assumption : summary.assumptions) out += fmt::format("  assumed    {}\n", assumption);
   return out;
 }
 

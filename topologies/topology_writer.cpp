@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "topologies/formats/dot.hpp"
@@ -38,7 +40,7 @@ std::string quoted(const std::string& text) {
 
 [[noreturn]] void fail_to_write(const std::string& format, const std::string& reason, const SourcePlace& place,
                                 const std::string& help) {
-  fail("not-expressible", "this topology cannot be written as " + format + ": " + reason, place, help);
+  fail("not-expressible", fmt::format("this topology cannot be written as {}: {}", format, reason), place, help);
 }
 
 struct Cable {
@@ -63,7 +65,7 @@ std::vector<Cable> cables_of(const Topology& topology, const std::string& format
     }
     Cable& cable = cables[first->second];
     if (cable.rate != link.rate || cable.delay != link.propagation_delay) {
-      fail_to_write(format, "parallel cables of " + topology.link_name(LinkId(i)) + " differ in rate or delay", place,
+      fail_to_write(format, fmt::format("parallel cables of {} differ in rate or delay", topology.link_name(LinkId(i))), place,
                     "make them alike, or put a switch into one of them");
     }
     ++cable.count;
@@ -85,30 +87,28 @@ std::string write_weft(const Topology& topology, const SourcePlace& place) {
       hosts[node.host.index()].names[static_cast<std::size_t>(node.kind)].push_back(quoted(topology.node_name(NodeId(i))));
       continue;
     }
-    switches += "switch { name: " + quoted(topology.node_name(NodeId(i)));
-    if (node.level > 0 && node.level < levels.size()) switches += " level: " + std::string(levels[node.level]);
-    if (node.buffer_class > 0) switches += " buffer_class: " + quoted(classes[node.buffer_class].name);
+    switches += fmt::format("switch {{ name: {}", quoted(topology.node_name(NodeId(i))));
+    if (node.level > 0 && node.level < levels.size()) switches += fmt::format(" level: {}", levels[node.level]);
+    if (node.buffer_class > 0) switches += fmt::format(" buffer_class: {}", quoted(classes[node.buffer_class].name));
     switches += " }\n";
   }
 
-  std::string out = "name: " + quoted(topology.name()) + "\n";
-  for (const std::string& assumption : topology.assumptions()) out += "assumption: " + quoted(assumption) + "\n";
+  std::string out = fmt::format("name: {}\n", quoted(topology.name()));
+  for (const std::string& assumption : topology.assumptions()) out += fmt::format("assumption: {}\n", quoted(assumption));
   for (const BufferClass& buffer_class : classes) {
-    out += "buffer_class { name: " + quoted(buffer_class.name) + " size: \"" + to_text(buffer_class.size) + "\" }\n";
+    out += fmt::format("buffer_class {{ name: {} size: \"{}\" }}\n", quoted(buffer_class.name), to_text(buffer_class.size));
   }
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const auto& names = hosts[i].names;
     const auto list = [&](std::string_view field, NodeKind kind) {
       const auto& members = names[static_cast<std::size_t>(kind)];
       if (members.empty()) return;
-      out += " " + std::string(field) + ": ";
-      if (members.size() > 1) out += '[';
-      for (std::size_t m = 0; m < members.size(); ++m) out += (m == 0 ? "" : ", ") + members[m];
-      if (members.size() > 1) out += ']';
+      out += members.size() == 1 ? fmt::format(" {}: {}", field, members.front())
+                                 : fmt::format(" {}: [{}]", field, fmt::join(members, ", "));
     };
     const std::size_t ports = names[static_cast<std::size_t>(NodeKind::host)].size();
     if (ports > 1 || (ports == 1 && !names[static_cast<std::size_t>(NodeKind::gpu)].empty())) {
-      fail_to_write("weft", "host " + std::to_string(i) + " has several ports, or a port besides GPUs", place,
+      fail_to_write("weft", fmt::format("host {} has several ports, or a port besides GPUs", i), place,
                     "give every port a host of its own");
     }
     out += "host {";
@@ -121,9 +121,9 @@ std::string write_weft(const Topology& topology, const SourcePlace& place) {
   }
   out += switches;
   for (const Cable& cable : cables_of(topology, "weft", place)) {
-    out += "link { a: " + quoted(topology.node_name(cable.a)) + " b: " + quoted(topology.node_name(cable.b)) + " rate: \"" +
-           to_text(cable.rate) + "\" delay: \"" + to_text(cable.delay) + "\"";
-    if (cable.count > 1) out += " cables: " + std::to_string(cable.count);
+    out += fmt::format("link {{ a: {} b: {} rate: \"{}\" delay: \"{}\"", quoted(topology.node_name(cable.a)),
+                       quoted(topology.node_name(cable.b)), to_text(cable.rate), to_text(cable.delay));
+    if (cable.count > 1) out += fmt::format(" cables: {}", cable.count);
     out += " }\n";
   }
   return out;
@@ -155,8 +155,8 @@ LinkId link_to_served(const Topology& topology, NodeId nic, const std::string& f
   const std::size_t cables = topology.out_links(nic).size();
   if (own != 1 || cables != 2 || on_nvswitch) {
     fail_to_write(format,
-                  "NIC \"" + topology.node_name(nic) + "\" serves " + counted(own, "GPU", "GPUs") + " over " +
-                      counted(cables, "cable", "cables") + ", and the format has no NICs",
+                  fmt::format("NIC \"{}\" serves {} over {}, and the format has no NICs", topology.node_name(nic),
+                              counted(own, "GPU", "GPUs"), counted(cables, "cable", "cables")),
                   place, "only a NIC between one GPU and one cable can be left out; give every GPU its own NIC (nics_per_host)");
   }
   return served;
@@ -167,7 +167,7 @@ FoldedGraph fold_nics(const Topology& topology, const std::string& format, const
   graph.is_gone.assign(topology.node_count(), false);
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
     if (topology.node(NodeId(i)).kind != NodeKind::pcie_switch) continue;
-    fail_to_write(format, "\"" + topology.node_name(NodeId(i)) + "\" is a PCIe switch, which the format has not", place,
+    fail_to_write(format, fmt::format("\"{}\" is a PCIe switch, which the format has not", topology.node_name(NodeId(i))), place,
                   "write weft or dot, which have");
   }
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) graph.is_gone[i] = topology.node(NodeId(i)).kind == NodeKind::nic;
@@ -187,7 +187,7 @@ FoldedGraph fold_nics(const Topology& topology, const std::string& format, const
     }
     if (cable.count > 1 || !pairs.insert(std::minmax(cable.a, cable.b)).second) {
       fail_to_write(format,
-                    "\"" + topology.node_name(cable.a) + "\" and \"" + topology.node_name(cable.b) + "\" have parallel cables",
+                    fmt::format("\"{}\" and \"{}\" have parallel cables", topology.node_name(cable.a), topology.node_name(cable.b)),
                     place, "the format holds one link per pair: use one cable of their rate together");
     }
     graph.cables.push_back(cable);
@@ -198,31 +198,27 @@ FoldedGraph fold_nics(const Topology& topology, const std::string& format, const
 /// The foreign simulators know rates up to Gbps.
 std::string rate_text(Bandwidth rate) {
   constexpr std::int64_t giga = 1'000'000'000;
-  return rate.in_bps() % giga == 0 ? std::to_string(rate.in_bps() / giga) + "Gbps" : std::to_string(rate.in_bps()) + "bps";
+  return rate.in_bps() % giga == 0 ? fmt::format("{}Gbps", rate.in_bps() / giga) : fmt::format("{}bps", rate.in_bps());
 }
 
 std::string cable_rows(const std::vector<Cable>& cables, const std::vector<std::uint32_t>& number) {
   std::string out;
   for (const Cable& cable : cables) {
-    out += std::to_string(number[cable.a.index()]) + " " + std::to_string(number[cable.b.index()]) + " " + rate_text(cable.rate) +
-           " " + to_text(cable.delay) + " 0\n";
+    out += fmt::format("{} {} {} {} 0\n", number[cable.a.index()], number[cable.b.index()], rate_text(cable.rate),
+                       to_text(cable.delay));
   }
   return out;
 }
 
-std::string id_row(const std::vector<std::uint32_t>& ids) {
-  std::string out;
-  for (std::size_t i = 0; i < ids.size(); ++i) out += (i == 0 ? "" : " ") + std::to_string(ids[i]);
-  return out + "\n";
-}
+std::string id_row(const std::vector<std::uint32_t>& ids) { return fmt::format("{}\n", fmt::join(ids, " ")); }
 
 std::string write_hpcc(const Topology& topology, const SourcePlace& place) {
   for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
     const auto endpoints = topology.endpoints_of(HostId(host));
     if (endpoints.size() > 1) {
       fail_to_write("hpcc",
-                    "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + counted(endpoints.size(), "GPU", "GPUs") +
-                        ", and the format has no servers",
+                    fmt::format("the host of \"{}\" has {}, and the format has no servers", topology.node_name(endpoints[0]),
+                                counted(endpoints.size(), "GPU", "GPUs")),
                     place, "use simai, which has, or hosts with one GPU");
     }
   }
@@ -234,14 +230,14 @@ std::string write_hpcc(const Topology& topology, const SourcePlace& place) {
     if (graph.is_gone[i]) continue;
     const NodeKind kind = topology.node(NodeId(i)).kind;
     if (kind == NodeKind::nvswitch) {
-      fail_to_write("hpcc", "\"" + topology.node_name(NodeId(i)) + "\" is an NVSwitch, which the format has not", place,
+      fail_to_write("hpcc", fmt::format("\"{}\" is an NVSwitch, which the format has not", topology.node_name(NodeId(i))), place,
                     "use simai, which has");
     }
     if (kind == NodeKind::packet_switch) switches.push_back(next);
     number[i] = next++;
   }
-  return std::to_string(next) + " " + std::to_string(switches.size()) + " " + std::to_string(graph.cables.size()) + "\n" +
-         id_row(switches) + cable_rows(graph.cables, number);
+  return fmt::format("{} {} {}\n{}{}", next, switches.size(), graph.cables.size(), id_row(switches),
+                     cable_rows(graph.cables, number));
 }
 
 std::string write_simai(const Topology& topology, const SourcePlace& place) {
@@ -250,8 +246,8 @@ std::string write_simai(const Topology& topology, const SourcePlace& place) {
     const auto endpoints = topology.endpoints_of(HostId(host));
     if (endpoints.size() != per_host) {
       fail_to_write("simai",
-                    "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + counted(endpoints.size(), "GPU", "GPUs") +
-                        ", the first host has " + std::to_string(per_host),
+                    fmt::format("the host of \"{}\" has {}, the first host has {}", topology.node_name(endpoints[0]),
+                                counted(endpoints.size(), "GPU", "GPUs"), per_host),
                     place, "the format has one number of GPUs for all servers");
     }
   }
@@ -271,9 +267,8 @@ std::string write_simai(const Topology& topology, const SourcePlace& place) {
   }
   // The simulator knows types of GPU by name; a Topology does not, which lost_in_format() tells.
   constexpr std::string_view gpu_type = "NONE";
-  return std::to_string(next) + " " + std::to_string(per_host) + " " + std::to_string(nvswitches) + " " +
-         std::to_string(ids.size() - nvswitches) + " " + std::to_string(graph.cables.size()) + " " + std::string(gpu_type) + "\n" +
-         id_row(ids) + cable_rows(graph.cables, number);
+  return fmt::format("{} {} {} {} {} {}\n{}{}", next, per_host, nvswitches, ids.size() - nvswitches, graph.cables.size(), gpu_type,
+                     id_row(ids), cable_rows(graph.cables, number));
 }
 
 std::string draw(const Topology& topology, const SourcePlace&) { return write_dot(topology); }
@@ -304,15 +299,15 @@ std::vector<std::string> lost_in_format(const Topology& topology, const std::str
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
     const Node& node = topology.node(NodeId(i));
     if (node.kind == NodeKind::nic) ++nics;
-    if (topology.node_name(NodeId(i)) != std::to_string(i)) ++named;
+    if (topology.node_name(NodeId(i)) != fmt::format("{}", i)) ++named;
     if (node.level > 0) ++levels;
   }
   if (nics > 0) {
-    lost.push_back(counted(nics, "NIC is", "NICs are") + " folded into " + (nics == 1 ? "its cable" : "their cables") +
-                   ": least rate, sum of delays");
+    lost.push_back(fmt::format("{} folded into {}: least rate, sum of delays", counted(nics, "NIC is", "NICs are"),
+                               nics == 1 ? "its cable" : "their cables"));
   }
   if (named > 0) lost.emplace_back("nodes are numbered: endpoints and switches have no names in the format");
-  if (levels > 0) lost.push_back("the level of " + counted(levels, "switch", "switches") + " is not in the format");
+  if (levels > 0) lost.push_back(fmt::format("the level of {} is not in the format", counted(levels, "switch", "switches")));
   if (!topology.buffer_classes().empty()) lost.emplace_back("buffer sizes of switches are not in the format");
   if (format == "hpcc" && topology.node(topology.endpoints()[0]).kind == NodeKind::gpu) {
     lost.emplace_back("GPUs became hosts with one port: the format knows no GPUs");
@@ -332,7 +327,8 @@ std::string write_topology(const Topology& topology, const std::string& format, 
     if (written_formats[i].name == format) return writers[i](topology, place);
     names.emplace_back(written_formats[i].name);
   }
-  fail("unknown-format", "there is no topology format \"" + format + "\" to write", place, suggestion(format, names, "format"));
+  fail("unknown-format", fmt::format("there is no topology format \"{}\" to write", format), place,
+       suggestion(format, names, "format"));
 }
 
 }  // namespace weft

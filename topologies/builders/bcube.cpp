@@ -20,7 +20,7 @@ struct BcubeSettings {
   Bytes buffer;
 };
 
-constexpr std::array kBcubeOwnParams = {
+constexpr std::array bcube_own_params = {
     param<&BcubeSettings::n>({.name = "n",
                               .default_text = "4",
                               .minimum = "2",
@@ -51,7 +51,7 @@ constexpr std::array kBcubeOwnParams = {
                                    .meaning = "Shared packet memory of a switch.",
                                    .origin = switch_buffer_origin}),
 };
-constexpr auto kBcubeParams = join_params(kBcubeOwnParams, join_params(nic_rate_param, inside_params));
+constexpr auto bcube_params = join_params(bcube_own_params, join_params(nic_rate_param, inside_params));
 
 /// Numbers of a BCube.
 struct BcubeShape {
@@ -144,7 +144,7 @@ Module<TopologyFactory> bcube_module() {
   return {{"topology", "bcube",
            "BCube_k: n^(k+1) servers with k+1 ports each and k+1 levels of n-port switches. Switches are joined by servers only, "
            "which relay: each server's NIC passes foreign traffic from one of its ports to another.",
-           kBcubeParams},
+           bcube_params},
           make_bcube};
 }
 

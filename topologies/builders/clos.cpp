@@ -26,7 +26,7 @@ struct ClosSettings {
   Bytes spine_buffer;
 };
 
-constexpr std::array kClosOwnParams = {
+constexpr std::array clos_own_params = {
     param<&ClosSettings::hosts>({.name = "hosts",
                                  .default_text = "4096",
                                  .minimum = "1",
@@ -131,7 +131,7 @@ constexpr std::array kClosOwnParams = {
                                         .meaning = "Shared packet memory of a spine.",
                                         .origin = switch_buffer_origin}),
 };
-constexpr auto kClosParams = join_params(kClosOwnParams, servers_params);
+constexpr auto clos_params = join_params(clos_own_params, servers_params);
 
 std::shared_ptr<const Topology> make_clos(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("clos", clos_shape(params, place), {}, place);
@@ -170,7 +170,7 @@ Module<TopologyFactory> clos_module() {
            "rates, "
            "oversubscription and fibre lengths are free. The defaults are the 32,768-GPU cluster of the paper's section 8.1 with "
            "spine:aggregation:leaf = 1:8:32.",
-           kClosParams},
+           clos_params},
           make_clos};
 }
 

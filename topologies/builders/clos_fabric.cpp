@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
+#include "topologies/builders/builder_error.hpp"
 #include "topologies/builders/size_limit.hpp"
 
 namespace weft {
@@ -163,7 +166,7 @@ void add_site(TopologyBuilder& builder, const ClosShape& shape, const WanShape& 
   const SiteLayout layout(shape, wan.borders_per_site);
   const auto node = [base](std::uint32_t local) { return NodeId(base + local); };
   const auto name = [&](std::string_view kind, std::uint32_t i) {
-    return wan.sites == 1 ? std::string() : "site" + std::to_string(site) + "/" + std::string(kind) + std::to_string(i);
+    return wan.sites == 1 ? std::string() : fmt::format("site{}/{}{}", site, kind, i);
   };
   const bool second_is_spine = shape.second_tier_level == 3;
 
@@ -210,11 +213,6 @@ void add_site(TopologyBuilder& builder, const ClosShape& shape, const WanShape& 
   }
 }
 
-[[noreturn]] void fail(std::string code, std::string_view builder, const std::string& message, const SourcePlace& place,
-                       std::string help) {
-  weft::fail(std::move(code), std::string(builder) + ": " + message, place, std::move(help));
-}
-
 }  // namespace
 
 void check_shape(const ClosShape& shape, const WanShape& wan, std::string_view builder, const SourcePlace& place) {
@@ -232,18 +230,17 @@ void check_shape(const ClosShape& shape, const WanShape& wan, std::string_view b
   check_size(builder, wan.sites * nodes, wan.sites * cables, place);
 
   if (shape.aggs_per_pod == 0 && leafs > 1) {
-    fail("bad-shape", builder, std::to_string(leafs) + " leafs have no second tier to join them", place,
-         "add switches above the leafs, or let one leaf take all hosts");
+    fail_builder(builder, "bad-shape", fmt::format("{} leafs have no second tier to join them", leafs), place,
+                 "add switches above the leafs, or let one leaf take all hosts");
   }
   if (shape.spines == 0 && pods > 1) {
-    fail("bad-shape", builder, std::to_string(pods) + " pods have no spine to join them", place,
-         "set spines to a multiple of " + std::to_string(shape.aggs_per_pod) + ", or let one pod take all leafs");
+    fail_builder(builder, "bad-shape", fmt::format("{} pods have no spine to join them", pods), place,
+                 fmt::format("set spines to a multiple of {}, or let one pod take all leafs", shape.aggs_per_pod));
   }
   if (shape.aggs_per_pod > 0 && shape.spines % shape.aggs_per_pod != 0) {
-    fail("bad-shape", builder,
-         std::to_string(shape.spines) + " spines cannot be dealt evenly to " + std::to_string(shape.aggs_per_pod) + " planes",
-         place,
-         "set spines to a multiple of " + std::to_string(shape.aggs_per_pod) + ", the number of second-tier switches of a pod");
+    fail_builder(builder, "bad-shape",
+                 fmt::format("{} spines cannot be dealt evenly to {} planes", shape.spines, shape.aggs_per_pod), place,
+                 fmt::format("set spines to a multiple of {}, the number of second-tier switches of a pod", shape.aggs_per_pod));
   }
 }
 

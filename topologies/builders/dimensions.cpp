@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 
 namespace weft {
@@ -11,7 +13,7 @@ Dimensions read_dimensions(const std::string& text, const std::string& param, co
   constexpr std::size_t dimensions_max = 16;
   constexpr std::uint64_t places_max = 1'000'000;
   const auto fail = [&](const std::string& message, const std::string& help) {
-    weft::fail("bad-dimensions", param + ": " + message, place, help);
+    weft::fail("bad-dimensions", fmt::format("{}: {}", param, message), place, help);
   };
   Dimensions sizes;
   std::uint64_t places = 1;
@@ -20,13 +22,13 @@ Dimensions read_dimensions(const std::string& text, const std::string& param, co
     std::uint32_t size = 0;
     const auto parsed = std::from_chars(at, end, size);
     if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != 'x') || size == 0) {
-      fail("\"" + text + "\" is no list of sizes", "write whole numbers above zero with an x between, such as 4x4x8");
+      fail(fmt::format("\"{}\" is no list of sizes", text), "write whole numbers above zero with an x between, such as 4x4x8");
     }
     sizes.push_back(size);
     places *= size;
     if (places > places_max || sizes.size() > dimensions_max) {
-      fail("\"" + text + "\" is too large",
-           "at most " + std::to_string(dimensions_max) + " dimensions and " + std::to_string(places_max) + " switches");
+      fail(fmt::format("\"{}\" is too large", text),
+           fmt::format("at most {} dimensions and {} switches", dimensions_max, places_max));
     }
     if (parsed.ptr == end) return sizes;
     at = parsed.ptr;

@@ -1,7 +1,10 @@
 #include "topologies/builders/dragonfly.hpp"
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
+#include "topologies/builders/builder_error.hpp"
 #include "topologies/builders/direct_fabric.hpp"
 #include "topologies/builders/size_limit.hpp"
 
@@ -21,7 +24,7 @@ struct DragonflySettings {
   Length global_fibre;
 };
 
-constexpr std::array kDragonflyOwnParams = {
+constexpr std::array dragonfly_own_params = {
     param<&DragonflySettings::groups>({.name = "groups",
                                        .default_text = "0",
                                        .minimum = "0",
@@ -83,7 +86,7 @@ constexpr std::array kDragonflyOwnParams = {
                                         .meaning = "Length of the cable from a NIC to its switch, at 5 ns per metre.",
                                         .origin = "assumption: a cable inside a rack"}),
 };
-constexpr auto kDragonflyParams = join_params(join_params(kDragonflyOwnParams, direct_params), servers_params);
+constexpr auto dragonfly_params = join_params(join_params(dragonfly_own_params, direct_params), servers_params);
 
 class DragonflyGraph final : public RouterGraph {
  public:
@@ -151,10 +154,10 @@ std::shared_ptr<const Topology> make_dragonfly(const ParamSet& params, const Sou
   const std::uint32_t groups_max = routers * global_cables + 1;
   const std::uint32_t groups = settings.groups == 0 ? groups_max : settings.groups;
   if (groups > groups_max) {
-    fail("bad-shape",
-         params.module() + ": " + std::to_string(groups) + " groups cannot all be joined: a group has " + std::to_string(routers) +
-             " x " + std::to_string(global_cables) + " cables to others",
-         place, "use at most " + std::to_string(groups_max) + " groups, or more routers_per_group or global_cables");
+    fail_builder(
+        params.module(), "bad-shape",
+        fmt::format("{} groups cannot all be joined: a group has {} x {} cables to others", groups, routers, global_cables), place,
+        fmt::format("use at most {} groups, or more routers_per_group or global_cables", groups_max));
   }
   const std::uint64_t all_routers = std::uint64_t{groups} * routers;
   check_size(params.module(), all_routers, all_routers * (routers - 1 + global_cables) / 2, place);
@@ -186,7 +189,7 @@ Module<TopologyFactory> dragonfly_module() {
   return {{"topology", "dragonfly",
            "Groups of routers, all joined inside a group, and every two groups joined by one or more global cables. At most three "
            "cables lie between two routers. Paths are those of fewest cables, which may include two global ones.",
-           kDragonflyParams},
+           dragonfly_params},
           make_dragonfly};
 }
 

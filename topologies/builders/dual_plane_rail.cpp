@@ -1,6 +1,10 @@
-#include "core/text/diagnostics.hpp"
 #include "topologies/builders/dual_plane_rail.hpp"
+#include "core/text/diagnostics.hpp"
+
+#include <fmt/format.h>
+
 #include "core/text/param_rows.hpp"
+#include "topologies/builders/builder_error.hpp"
 
 namespace weft {
 
@@ -23,7 +27,7 @@ struct DualPlaneRailSettings {
   Bytes agg_buffer;
 };
 
-constexpr std::array kDualPlaneRailOwnParams = {
+constexpr std::array dual_plane_rail_own_params = {
     param<&DualPlaneRailSettings::hosts>({.name = "hosts",
                                           .default_text = "128",
                                           .minimum = "1",
@@ -129,8 +133,8 @@ constexpr std::array kDualPlaneRailOwnParams = {
                                                .meaning = "Shared packet memory of an aggregation or core switch.",
                                                .origin = switch_buffer_origin}),
 };
-constexpr auto kDualPlaneRailParams =
-    join_params(join_params(kDualPlaneRailOwnParams, inside_params), join_params(nic_model_params, host_groups_param));
+constexpr auto dual_plane_rail_params =
+    join_params(join_params(dual_plane_rail_own_params, inside_params), join_params(nic_model_params, host_groups_param));
 
 std::shared_ptr<const Topology> make_dual_plane_rail(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("dual_plane_rail", dual_plane_rail_shape(params, place), {}, place);
@@ -141,7 +145,7 @@ std::shared_ptr<const Topology> make_dual_plane_rail(const ParamSet& params, con
 ClosShape dual_plane_rail_shape(const ParamSet& params, const SourcePlace& place) {
   const auto settings = filled<DualPlaneRailSettings>(params);
   const auto fail = [&](const std::string& message, const std::string& help) {
-    weft::fail("bad-shape", params.module() + ": " + message, place, help);
+    fail_builder(params.module(), "bad-shape", message, place, help);
   };
   ClosShape shape;
   shape.servers = read_servers(params, settings.hosts, place);
@@ -151,16 +155,16 @@ ClosShape dual_plane_rail_shape(const ParamSet& params, const SourcePlace& place
   shape.servers.set_nic_ports(shape.nic_ports);
   shape.planes = settings.planes;
   if (shape.planes != 1 && shape.planes != shape.nic_ports) {
-    fail(std::to_string(shape.planes) + " planes do not fit " + std::to_string(shape.nic_ports) + " ToRs per rail",
-         "set planes to " + std::to_string(shape.nic_ports) + ", a plane per ToR, or to 1");
+    fail(fmt::format("{} planes do not fit {} ToRs per rail", shape.planes, shape.nic_ports),
+         fmt::format("set planes to {}, a plane per ToR, or to 1", shape.nic_ports));
   }
   shape.leafs_per_pod = settings.segments_per_pod * shape.leafs_per_group();
   shape.aggs_per_pod = settings.aggs_per_plane * shape.planes;
   shape.spines = settings.cores_per_agg * shape.aggs_per_pod;
   if (shape.spines == 0 && shape.groups() > settings.segments_per_pod) {
-    fail(std::to_string(shape.groups()) + " segments are more than a pod's " + std::to_string(settings.segments_per_pod) +
-             ", and there is no core to join pods",
-         "set cores_per_agg above 0, or segments_per_pod to " + std::to_string(shape.groups()));
+    fail(fmt::format("{} segments are more than a pod's {}, and there is no core to join pods", shape.groups(),
+                     settings.segments_per_pod),
+         fmt::format("set cores_per_agg above 0, or segments_per_pod to {}", shape.groups()));
   }
   shape.nic_delay = propagation_delay(settings.host_fibre);
   shape.leaf_up = {settings.leaf_uplink_rate, propagation_delay(settings.leaf_fibre)};
@@ -177,7 +181,7 @@ Module<TopologyFactory> dual_plane_rail_module() {
       {"topology", "dual_plane_rail",
        "Rails with two ToRs each: every NIC has a port to both, and the two ToRs belong to separate planes of aggregation "
        "switches, as in Alibaba HPN; or share them (planes=1). Segments of hosts, pods of segments, and core switches above them.",
-       kDualPlaneRailParams},
+       dual_plane_rail_params},
       make_dual_plane_rail};
 }
 

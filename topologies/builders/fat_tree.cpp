@@ -1,6 +1,10 @@
-#include "core/text/diagnostics.hpp"
 #include "topologies/builders/fat_tree.hpp"
+#include "core/text/diagnostics.hpp"
+
+#include <fmt/format.h>
+
 #include "core/text/param_rows.hpp"
+#include "topologies/builders/builder_error.hpp"
 
 namespace weft {
 
@@ -17,7 +21,7 @@ struct FatTreeSettings {
   Bytes spine_buffer;
 };
 
-constexpr std::array kFatTreeOwnParams = {
+constexpr std::array fat_tree_own_params = {
     param<&FatTreeSettings::k>({.name = "k",
                                 .default_text = "8",
                                 .minimum = "2",
@@ -70,7 +74,7 @@ constexpr std::array kFatTreeOwnParams = {
                                            .meaning = "Shared packet memory of a spine.",
                                            .origin = switch_buffer_origin}),
 };
-constexpr auto kFatTreeParams = join_params(kFatTreeOwnParams, servers_params);
+constexpr auto fat_tree_params = join_params(fat_tree_own_params, servers_params);
 
 std::shared_ptr<const Topology> make_fat_tree(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("fat_tree", fat_tree_shape(params, place), {}, place);
@@ -82,8 +86,8 @@ ClosShape fat_tree_shape(const ParamSet& params, const SourcePlace& place) {
   const auto settings = filled<FatTreeSettings>(params);
   const std::uint32_t k = settings.k;
   if (k % 2 != 0) {
-    fail("odd-k", params.module() + ": k = " + std::to_string(k) + " is odd", place,
-         "half of a switch's ports go up and half down: use k = " + std::to_string(k + 1));
+    fail_builder(params.module(), "odd-k", fmt::format("k = {} is odd", k), place,
+                 fmt::format("half of a switch's ports go up and half down: use k = {}", k + 1));
   }
   const std::uint32_t half = k / 2;
   ClosShape shape;
@@ -107,7 +111,7 @@ Module<TopologyFactory> fat_tree_module() {
            "The k-ary fat tree: k pods of k/2 leafs and k/2 aggregation switches, (k/2)^2 spines, k^3/4 hosts, all switches alike. "
            "Full "
            "bisection bandwidth when fabric_rate equals nic_rate.",
-           kFatTreeParams},
+           fat_tree_params},
           make_fat_tree};
 }
 

@@ -1,5 +1,7 @@
 #include "topologies/builders/hyperx.hpp"
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/dimensions.hpp"
@@ -17,7 +19,7 @@ struct HyperxSettings {
   Length link_fibre;
 };
 
-constexpr std::array kHyperxOwnParams = {
+constexpr std::array hyperx_own_params = {
     param<&HyperxSettings::dimensions>({.name = "dimensions",
                                         .default_text = "4x4",
                                         .meaning = "Switches in each dimension, such as 8 or 4x4.",
@@ -54,7 +56,7 @@ constexpr std::array kHyperxOwnParams = {
                                         .meaning = "Length of the cable from a NIC to its switch, at 5 ns per metre.",
                                         .origin = "assumption: a cable inside a rack"}),
 };
-constexpr auto kHyperxParams = join_params(join_params(kHyperxOwnParams, direct_params), servers_params);
+constexpr auto hyperx_params = join_params(join_params(hyperx_own_params, direct_params), servers_params);
 
 class HyperxGraph final : public RouterGraph {
  public:
@@ -74,7 +76,7 @@ class HyperxGraph final : public RouterGraph {
 
 std::shared_ptr<const Topology> make_hyperx(const ParamSet& params, const SourcePlace& place) {
   const auto settings = filled<HyperxSettings>(params);
-  const Dimensions sizes = read_dimensions(settings.dimensions, params.module() + ".dimensions", place);
+  const Dimensions sizes = read_dimensions(settings.dimensions, fmt::format("{}.dimensions", params.module()), place);
   const std::uint32_t switches = places(sizes);
   const std::uint32_t multiplicity = settings.cables;
   const DirectShape shape = read_direct(params, switches, settings.hosts_per_switch, place);
@@ -102,7 +104,7 @@ Module<TopologyFactory> hyperx_module() {
   return {{"topology", "hyperx",
            "Switches in a grid, every two of a line joined directly, with hosts at each switch. One dimension is a full mesh of "
            "switches, two are a flattened butterfly. A path corrects one coordinate per hop, in any order.",
-           kHyperxParams},
+           hyperx_params},
           make_hyperx};
 }
 

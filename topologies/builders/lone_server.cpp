@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array kLoneServerOwnParams = {
+constexpr std::array lone_server_own_params = {
     param<&ServerShape::gpus>({.name = "gpus_per_host",
                                .default_text = "8",
                                .minimum = "2",
@@ -17,7 +17,7 @@ constexpr std::array kLoneServerOwnParams = {
                                .meaning = "GPUs of the server.",
                                .origin = "DGX and HGX servers"}),
 };
-constexpr auto kLoneServerParams = join_params(kLoneServerOwnParams, inside_params);
+constexpr auto lone_server_params = join_params(lone_server_own_params, inside_params);
 
 class ServerRoutes final : public Routes {
  public:
@@ -45,7 +45,7 @@ Module<TopologyFactory> lone_server_module() {
   return {{"topology", "lone_server",
            "One server without a network: GPUs around an NVSwitch, cabled to each other without a switch (full mesh, or the hybrid "
            "cube mesh of the DGX-1), or on PCIe only.",
-           kLoneServerParams},
+           lone_server_params},
           make_lone_server};
 }
 

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/clos.hpp"
@@ -32,7 +34,7 @@ struct MultiSiteSettings {
   std::string pair_rtt;
 };
 
-constexpr std::array kMultiSiteParams = {
+constexpr std::array multi_site_params = {
     param<&MultiSiteSettings::sites>({.name = "sites",
                                       .default_text = "2",
                                       .minimum = "1",
@@ -120,7 +122,7 @@ std::vector<std::pair<std::string, std::string>> split_settings(std::string_view
     rest.remove_prefix(item.size());
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      fail("bad-setting", param + ": \"" + std::string(item) + "\" is not name=value", place,
+      fail("bad-setting", fmt::format("{}: \"{}\" is not name=value", param, item), place,
            "separate settings by blanks or commas and write no blank inside one");
     }
     settings.emplace_back(item.substr(0, equals), item.substr(equals + 1));
@@ -136,8 +138,8 @@ std::size_t pair_index(const std::string& text, std::uint32_t sites, const std::
   const bool dash = first.ec == std::errc() && first.ptr != end && *first.ptr == '-';
   const auto second = dash ? std::from_chars(first.ptr + 1, end, b) : first;
   if (!dash || second.ec != std::errc() || second.ptr != end || a == b || a >= sites || b >= sites) {
-    fail("bad-pair", param + ": \"" + text + "\" is not a pair of sites", place,
-         "write two different site numbers from 0 to " + std::to_string(sites - 1) + " with a dash between, such as 0-1");
+    fail("bad-pair", fmt::format("{}: \"{}\" is not a pair of sites", param, text), place,
+         fmt::format("write two different site numbers from 0 to {} with a dash between, such as 0-1", sites - 1));
   }
   if (a > b) std::swap(a, b);
   return std::size_t{a} * (2 * sites - a - 1) / 2 + (b - a - 1);
@@ -152,14 +154,14 @@ void apply_pairs(const std::string& text, const std::string& param, std::uint32_
     const std::size_t index = pair_index(pair, sites, param, place);
     const ParsedQuantity<Quantity> quantity = parse(value);
     if (!quantity.value) {
-      fail("bad-value", param + ": " + quantity.error.message, place, quantity.error.help);
+      fail("bad-value", fmt::format("{}: {}", param, quantity.error.message), place, quantity.error.help);
     }
     if (*quantity.value < minimum || *quantity.value > maximum) {
-      fail("out-of-range", param + ": " + pair + "=" + value + " is out of range", place,
-           "allowed: " + to_text(minimum) + " .. " + to_text(maximum));
+      fail("out-of-range", fmt::format("{}: {}={} is out of range", param, pair, value), place,
+           fmt::format("allowed: {} .. {}", to_text(minimum), to_text(maximum)));
     }
     if (!seen.insert(index).second) {
-      fail("bad-pair", param + ": the pair " + pair + " is given twice", place, "keep one of the two");
+      fail("bad-pair", fmt::format("{}: the pair {} is given twice", param, pair), place, "keep one of the two");
     }
     apply(index, *quantity.value);
   }
@@ -172,7 +174,7 @@ std::shared_ptr<const Topology> make_multi_site(const ParamSet& params, const So
   const std::string& module = params.module();
   const SiteFabric fabric = site_fabric(settings.fabric);
   ParamSet fabric_params(std::string(fabric.module.info.name), fabric.module.info.params);
-  for (const auto& [name, value] : split_settings(settings.fabric_params, module + ".fabric_params", place))
+  for (const auto& [name, value] : split_settings(settings.fabric_params, fmt::format("{}.fabric_params", module), place))
     fabric_params.set(name, value, place);
   const ClosShape shape = fabric.read_shape(fabric_params, place);
 
@@ -182,10 +184,10 @@ std::shared_ptr<const Topology> make_multi_site(const ParamSet& params, const So
   wan.border = {settings.border_rate, propagation_delay(settings.border_fibre)};
   wan.border_buffer = settings.border_buffer;
   wan.pairs.assign(std::size_t{wan.sites} * (wan.sites - 1) / 2, {settings.wan_rate, half(settings.wan_rtt)});
-  apply_pairs<Bandwidth>(settings.pair_rate, module + ".pair_rate", wan.sites, parse_bandwidth, Bandwidth::bps(1), link_rate_max,
-                         place, [&](std::size_t pair, Bandwidth rate) { wan.pairs[pair].rate = rate; });
-  apply_pairs<Duration>(settings.pair_rtt, module + ".pair_rtt", wan.sites, parse_duration, Duration::zero(), Duration::s(10),
-                        place, [&](std::size_t pair, Duration rtt) { wan.pairs[pair].delay = half(rtt); });
+  apply_pairs<Bandwidth>(settings.pair_rate, fmt::format("{}.pair_rate", module), wan.sites, parse_bandwidth, Bandwidth::bps(1),
+                         link_rate_max, place, [&](std::size_t pair, Bandwidth rate) { wan.pairs[pair].rate = rate; });
+  apply_pairs<Duration>(settings.pair_rtt, fmt::format("{}.pair_rtt", module), wan.sites, parse_duration, Duration::zero(),
+                        Duration::s(10), place, [&](std::size_t pair, Duration rtt) { wan.pairs[pair].delay = half(rtt); });
   check_shape(shape, wan, params.module(), place);
   return build_fabrics("multi_site", shape, wan, place);
 }
@@ -197,7 +199,7 @@ Module<TopologyFactory> multi_site_module() {
            "Several equal fabrics joined by WAN links between border routers, with a rate and a round-trip time for all pairs of "
            "sites or "
            "for single ones. The fabric of a site is any other builder's.",
-           kMultiSiteParams},
+           multi_site_params},
           make_multi_site};
 }
 

@@ -2,7 +2,10 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
+#include "topologies/builders/builder_error.hpp"
 
 namespace weft {
 
@@ -13,14 +16,14 @@ Bandwidth uplink_rate(const ParamSet& params, const UplinkChoice& choice, Bandwi
   const std::string rate_text(choice.rate_name);
   const std::string ratio_text(choice.ratio_name);
   if (params.is_given(choice.rate_name)) {
-    fail("conflicting-params", params.module() + ": " + rate_text + " and " + ratio_text + " both set the rate of the same links",
-         place, "give one of the two");
+    fail_builder(params.module(), "conflicting-params",
+                 fmt::format("{} and {} both set the rate of the same links", rate_text, ratio_text), place, "give one of the two");
   }
   const double bps =
       static_cast<double>(down_rate.in_bps()) * static_cast<double>(down_ports) / ratio / static_cast<double>(up_ports);
   if (up_ports == 0 || !(bps >= 1) || bps >= 0x1p62) {
-    fail("bad-shape", params.module() + ": " + ratio_text + " leaves the up-links no usable rate", place,
-         up_ports == 0 ? "there are no up-links; drop " + ratio_text : "choose a ratio nearer to 1");
+    fail_builder(params.module(), "bad-shape", fmt::format("{} leaves the up-links no usable rate", ratio_text), place,
+                 up_ports == 0 ? fmt::format("there are no up-links; drop {}", ratio_text) : "choose a ratio nearer to 1");
   }
   return Bandwidth::bps(std::llround(bps));
 }

@@ -22,7 +22,7 @@ struct RailOptimizedSettings {
   Bytes spine_buffer;
 };
 
-constexpr std::array kRailOptimizedOwnParams = {
+constexpr std::array rail_optimized_own_params = {
     param<&RailOptimizedSettings::hosts>({.name = "hosts",
                                           .default_text = "16",
                                           .minimum = "1",
@@ -91,7 +91,7 @@ constexpr std::array kRailOptimizedOwnParams = {
                                                  .meaning = "Shared packet memory of a spine.",
                                                  .origin = switch_buffer_origin}),
 };
-constexpr auto kRailOptimizedParams = join_params(kRailOptimizedOwnParams, servers_params);
+constexpr auto rail_optimized_params = join_params(rail_optimized_own_params, servers_params);
 
 std::shared_ptr<const Topology> make_rail_optimized(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("rail_optimized", rail_optimized_shape(params, place), {}, place);
@@ -127,7 +127,7 @@ Module<TopologyFactory> rail_optimized_module() {
            "A leaf per rail: NIC j of every host of a group goes to the group's leaf j, so GPUs of equal number are one switch "
            "apart; spines "
            "join rails and groups. Hosts have 8 GPUs and 8 NICs unless told otherwise.",
-           kRailOptimizedParams},
+           rail_optimized_params},
           make_rail_optimized};
 }
 

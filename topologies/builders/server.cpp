@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
+#include "topologies/builders/builder_error.hpp"
 #include "topologies/builders/server_presets.hpp"
 
 namespace weft {
@@ -34,11 +38,6 @@ bool single_in_cube_mesh(std::uint32_t a, std::uint32_t b) {
   return std::find(singles.begin(), singles.end(), std::pair(std::min(a, b), std::max(a, b))) != singles.end();
 }
 
-[[noreturn]] void fail(std::string code, const ParamSet& params, const std::string& message, const SourcePlace& place,
-                       std::string help) {
-  weft::fail(std::move(code), params.module() + ": " + message, place, std::move(help));
-}
-
 }  // namespace
 
 std::uint32_t ServerShape::mesh_width(std::uint32_t a, std::uint32_t b) const {
@@ -59,30 +58,29 @@ std::uint32_t ServerShape::cable_count() const {
 ServerShape read_server(const ParamSet& given, const SourcePlace& place) {
   const ParamSet params = with_named_server(given, place);
   auto shape = filled<ServerShape>(params);
-  const std::string gpus = std::to_string(shape.gpus);
   if (shape.gpus % shape.nics != 0) {
-    fail("uneven-nics", params, gpus + " GPUs cannot share " + std::to_string(shape.nics) + " NICs evenly", place,
-         "let gpus_per_host be a multiple of nics_per_host");
+    fail_builder(params.module(), "uneven-nics", fmt::format("{} GPUs cannot share {} NICs evenly", shape.gpus, shape.nics), place,
+                 "let gpus_per_host be a multiple of nics_per_host");
   }
   if (!shape.nics_are_nodes && shape.nics != shape.gpus) {
-    fail("uneven-nics", params,
-         "with nic_model = port each GPU has a port of its own, but " + gpus + " GPUs have " + std::to_string(shape.nics) +
-             (shape.nics == 1 ? " NIC" : " NICs"),
-         place, "let nics_per_host equal gpus_per_host, or use nic_model = node");
+    fail_builder(params.module(), "uneven-nics",
+                 fmt::format("with nic_model = port each GPU has a port of its own, but {} GPUs have {}", shape.gpus,
+                             counted(shape.nics, "NIC", "NICs")),
+                 place, "let nics_per_host equal gpus_per_host, or use nic_model = node");
   }
   if (shape.any_nic && !shape.nics_are_nodes) {
-    fail("bad-affinity", params, "with nic_model = port a GPU's NIC is part of it, and no other GPU can use it", place,
-         "set nic_affinity to own, or nic_model to node");
+    fail_builder(params.module(), "bad-affinity", "with nic_model = port a GPU's NIC is part of it, and no other GPU can use it",
+                 place, "set nic_affinity to own, or nic_model to node");
   }
   shape.any_nic = shape.any_nic && shape.nics > 1;
   if (shape.inside == Inside::hybrid_cube_mesh && shape.gpus != cube_mesh_gpus) {
-    fail("bad-inside", params, "a hybrid cube mesh joins 8 GPUs, not " + gpus, place,
-         "set gpus_per_host to 8, or inside to full_mesh or nvswitch");
+    fail_builder(params.module(), "bad-inside", fmt::format("a hybrid cube mesh joins 8 GPUs, not {}", shape.gpus), place,
+                 "set gpus_per_host to 8, or inside to full_mesh or nvswitch");
   }
   const bool mesh = shape.gpus > 1 && (shape.inside == Inside::full_mesh || shape.inside == Inside::hybrid_cube_mesh);
   if (mesh && shape.nvlink_rate.in_bps() < shape.mesh_shares()) {
-    fail("bad-inside", params, "nvlink_rate is too low to be shared by a GPU's links", place,
-         "nvlink_rate is the rate of all links of a GPU together; give at least 1 bps for each");
+    fail_builder(params.module(), "bad-inside", "nvlink_rate is too low to be shared by a GPU's links", place,
+                 "nvlink_rate is the rate of all links of a GPU together; give at least 1 bps for each");
   }
   return shape;
 }

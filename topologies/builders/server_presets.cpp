@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 
@@ -138,7 +140,7 @@ constexpr std::array<ModuleInfo, 9> presets = {{
 /// The number as this builder's parameter means it.
 std::string value_for(const ParamSet& params, const NamedValue& given) {
   if (given.name != "nic_rate" || !params.has("tors")) return std::string(given.value);
-  return std::to_string(parse_bandwidth(given.value).value->in_bps() / params.integer("tors")) + "bps";
+  return fmt::format("{}bps", parse_bandwidth(given.value).value->in_bps() / params.integer("tors"));
 }
 
 }  // namespace
@@ -156,7 +158,7 @@ ParamSet with_named_server(ParamSet params, const SourcePlace& place) {
       params.set(given.name, value_for(params, given), place);
     } catch (const InputError& error) {
       Diagnostic diagnostic = error.diagnostics().front();
-      diagnostic.message += ", which server = " + name + " says";
+      diagnostic.message += fmt::format(", which server = {} says", name);
       throw InputError(std::move(diagnostic));
     }
   }

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/text_pieces.hpp"
@@ -35,8 +37,7 @@ class GroupReader {
       std::string_view settings = item;
       const Range range = read_range(trimmed(next_part(settings, ":"), separators), servers.host_count(), item);
       if (trimmed(settings, separators).empty()) {
-        fail("\"" + std::string(item) + "\" says nothing of its hosts",
-             "write settings after a colon, such as 0-3: gpus_per_host=4");
+        fail(fmt::format("\"{}\" says nothing of its hosts", item), "write settings after a colon, such as 0-3: gpus_per_host=4");
       }
       ParamSet own = params_;
       while (!settings.empty()) {
@@ -49,7 +50,7 @@ class GroupReader {
 
  private:
   [[noreturn]] void fail(const std::string& message, std::string help) const {
-    weft::fail("bad-group", params_.module() + ".host_groups: " + message, place_, std::move(help));
+    weft::fail("bad-group", fmt::format("{}.host_groups: {}", params_.module(), message), place_, std::move(help));
   }
 
   Range read_range(std::string_view text, std::uint32_t hosts, std::string_view item) {
@@ -60,18 +61,18 @@ class GroupReader {
     last = first;
     if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == '-') parsed = std::from_chars(parsed.ptr + 1, end, last);
     if (parsed.ec != std::errc() || parsed.ptr != end) {
-      fail("\"" + std::string(item) + "\" does not begin with a range of hosts", "write for example 0-3: gpus_per_host=4");
+      fail(fmt::format("\"{}\" does not begin with a range of hosts", item), "write for example 0-3: gpus_per_host=4");
     }
     if (first > last || last >= hosts) {
-      fail("\"" + std::string(text) + "\" is no range of the hosts 0 to " + std::to_string(hosts - 1),
+      fail(fmt::format("\"{}\" is no range of the hosts 0 to {}", text, hosts - 1),
            "hosts are numbered from 0; the lower number comes first");
     }
     for (const Range& seen : seen_) {
       if (first < seen.first + seen.count && seen.first <= last) {
-        fail("host " + std::to_string(std::max(first, seen.first)) + " is in two ranges", "give each host at most one range");
+        fail(fmt::format("host {} is in two ranges", std::max(first, seen.first)), "give each host at most one range");
       }
     }
-    if (seen_.size() == groups_max) fail("there are too many ranges", "at most " + std::to_string(groups_max));
+    if (seen_.size() == groups_max) fail("there are too many ranges", fmt::format("at most {}", groups_max));
     seen_.push_back({first, last - first + 1});
     return seen_.back();
   }
@@ -80,7 +81,7 @@ class GroupReader {
     const std::size_t equals = setting.find('=');
     const std::string_view name = setting.substr(0, equals);
     if (equals == std::string_view::npos || equals == 0) {
-      fail("\"" + std::string(setting) + "\" is not name=value", "separate settings by blanks and write no blank inside one");
+      fail(fmt::format("\"{}\" is not name=value", setting), "separate settings by blanks and write no blank inside one");
     }
     std::vector<std::string> known;
     for (const ParamSpec& spec : params_.table()) {
@@ -89,7 +90,7 @@ class GroupReader {
       if (of_server || spec.name == "gpus_per_host" || spec.name == "nics_per_host") known.emplace_back(spec.name);
     }
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      weft::fail("unknown-param", params_.module() + ".host_groups: \"" + std::string(name) + "\" is no parameter of a single host",
+      weft::fail("unknown-param", fmt::format("{}.host_groups: \"{}\" is no parameter of a single host", params_.module(), name),
                  place_, suggestion(std::string(name), known, "parameter of a host"));
     }
     own.set(name, setting.substr(equals + 1), place_);

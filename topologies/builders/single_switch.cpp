@@ -1,5 +1,5 @@
-#include "core/text/diagnostics.hpp"
 #include "topologies/builders/single_switch.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 
 namespace weft {
@@ -12,7 +12,7 @@ struct SingleSwitchSettings {
   Bytes buffer;
 };
 
-constexpr std::array kSingleSwitchOwnParams = {
+constexpr std::array single_switch_own_params = {
     param<&SingleSwitchSettings::hosts>({.name = "hosts",
                                          .default_text = "16",
                                          .minimum = "1",
@@ -43,7 +43,7 @@ constexpr std::array kSingleSwitchOwnParams = {
                                           .meaning = "Shared packet memory of the switch.",
                                           .origin = switch_buffer_origin}),
 };
-constexpr auto kSingleSwitchParams = join_params(kSingleSwitchOwnParams, servers_params);
+constexpr auto single_switch_params = join_params(single_switch_own_params, servers_params);
 
 std::shared_ptr<const Topology> make_single_switch(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("single_switch", single_switch_shape(params, place), {}, place);
@@ -68,7 +68,7 @@ Module<TopologyFactory> single_switch_module() {
            "Every host on one non-blocking switch. With one GPU per host a host is just that GPU with one cable to the switch, "
            "which makes "
            "transfer times easy to derive by hand.",
-           kSingleSwitchParams},
+           single_switch_params},
           make_single_switch};
 }
 

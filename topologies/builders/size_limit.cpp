@@ -2,17 +2,18 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
+#include "topologies/builders/builder_error.hpp"
 
 namespace weft {
 
 void check_size(std::string_view builder, std::uint64_t nodes, std::uint64_t cables, const SourcePlace& place) {
   constexpr std::uint64_t things_max = 100'000'000;
   if (nodes <= things_max && cables <= things_max - nodes) return;
-  fail("too-large",
-       std::string(builder) + ": the fabric would have " + std::to_string(nodes) + " nodes and " + std::to_string(cables) +
-           " cables",
-       place, "at most " + std::to_string(things_max) + " together are built; use fewer hosts or switches");
+  fail_builder(builder, "too-large", fmt::format("the fabric would have {} nodes and {} cables", nodes, cables), place,
+               fmt::format("at most {} together are built; use fewer hosts or switches", things_max));
 }
 
 }  // namespace weft

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/dimensions.hpp"
@@ -19,7 +21,7 @@ struct TorusSettings {
   Length link_fibre;
 };
 
-constexpr std::array kTorusOwnParams = {
+constexpr std::array torus_own_params = {
     param<&TorusSettings::dimensions>({.name = "dimensions",
                                        .default_text = "4x4x4",
                                        .meaning = "Routers in each dimension, such as 8x8 or 4x4x8.",
@@ -59,7 +61,7 @@ constexpr std::array kTorusOwnParams = {
                                         .meaning = "Length of the cable from a NIC, or a chip, to its router, at 5 ns per metre.",
                                         .origin = "the router is on the chip"}),
 };
-constexpr auto kTorusParams = join_params(join_params(kTorusOwnParams, direct_params),
+constexpr auto torus_params = join_params(join_params(torus_own_params, direct_params),
                                           join_params(join_params(inside_params, nic_model_params), host_groups_param));
 
 class TorusGraph final : public RouterGraph {
@@ -82,7 +84,7 @@ class TorusGraph final : public RouterGraph {
 
 std::shared_ptr<const Topology> make_torus(const ParamSet& params, const SourcePlace& place) {
   const auto settings = filled<TorusSettings>(params);
-  const Dimensions sizes = read_dimensions(settings.dimensions, params.module() + ".dimensions", place);
+  const Dimensions sizes = read_dimensions(settings.dimensions, fmt::format("{}.dimensions", params.module()), place);
   const bool wraparound = settings.wraparound;
   const std::uint32_t routers = places(sizes);
   const DirectShape shape = read_direct(params, routers, settings.hosts_per_router, place);
@@ -110,7 +112,7 @@ Module<TopologyFactory> torus_module() {
        "Routers in a grid of two, three or more dimensions, each joined to the next in every dimension, with or without "
        "wraparound. Hosts sit at routers; with one host of one GPU per router it is a torus of chips, such as a TPU slice. Paths "
        "are minimal in every dimension.",
-       kTorusParams},
+       torus_params},
       make_torus};
 }
 

@@ -1,5 +1,6 @@
 #include "topologies/formats/astra_network.hpp"
 
+#include <fmt/format.h>
 #include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
@@ -22,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t npus_max = 1U << 18;
 constexpr std::uint64_t cables_max = 1U << 22;
-constexpr std::array<const char*, 4> kKeys = {"topology", "npus_count", "bandwidth", "latency"};
+constexpr std::array<const char*, 4> list_keys = {"topology", "npus_count", "bandwidth", "latency"};
 
 enum class Block : std::uint8_t { ring, fully_connected, crossbar };
 
@@ -41,10 +42,10 @@ class NetworkFile {
     try {
       root_ = YAML::Load(std::string(source.text()));
     } catch (const YAML::DeepRecursion& error) {
-      fail("bad-yaml", "lists and keys are nested more than " + std::to_string(error.depth()) + " deep", place(error.mark),
+      fail("bad-yaml", fmt::format("lists and keys are nested more than {} deep", error.depth()), place(error.mark),
            "four lists are expected: topology, npus_count, bandwidth and latency");
     } catch (const YAML::Exception& error) {
-      fail("bad-yaml", "this is no YAML: " + error.msg, place(error.mark),
+      fail("bad-yaml", fmt::format("this is no YAML: {}", error.msg), place(error.mark),
            "four lists are expected: topology, npus_count, bandwidth and latency");
     }
     if (!root_.IsMap()) {
@@ -61,12 +62,12 @@ class NetworkFile {
       diagnostics_.error("missing-key", "the topology has no dimension", place(root_.Mark()),
                          "write topology: [ Ring ], for example");
     }
-    for (const char* key : kKeys) {
+    for (const char* key : list_keys) {
       if (lists_[key].size() == dimensions.size()) continue;
-      diagnostics_.error("length-mismatch",
-                         in_quotes(key) + " has " + std::to_string(lists_[key].size()) + " entries, \"topology\" has " +
-                             std::to_string(dimensions.size()),
-                         place(marks_.at(key)), "every dimension has one entry in each of the four lists");
+      diagnostics_.error(
+          "length-mismatch",
+          fmt::format("{} has {} entries, \"topology\" has {}", in_quotes(key), lists_[key].size(), dimensions.size()),
+          place(marks_.at(key)), "every dimension has one entry in each of the four lists");
     }
     diagnostics_.throw_if_errors();
     for (std::size_t i = 0; i < dimensions.size(); ++i) {
@@ -87,29 +88,30 @@ class NetworkFile {
 
   SourcePlace place(const YAML::Node& node) const { return place(node.Mark(), node.IsScalar() ? node.Scalar().size() : 1); }
 
+  static std::string list_help(std::string_view key) { return fmt::format("write {}: [ ... ] with one entry per dimension", key); }
+
   void read_lists() {
-    std::vector<std::string> known(kKeys.begin(), kKeys.end());
+    std::vector<std::string> known(list_keys.begin(), list_keys.end());
     for (const auto& entry : root_) {
       if (!entry.first.IsScalar() || std::find(known.begin(), known.end(), entry.first.Scalar()) == known.end()) {
         const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
-        diagnostics_.error("unknown-key", name.empty() ? "this key is no word" : "there is no key " + in_quotes(name),
+        diagnostics_.error("unknown-key", name.empty() ? "this key is no word" : fmt::format("there is no key {}", in_quotes(name)),
                            place(entry.first), suggestion(name, known, "key"));
         continue;
       }
       const std::string& key = entry.first.Scalar();
       if (!marks_.emplace(key, entry.first.Mark()).second) {
-        diagnostics_.error("duplicate-key", in_quotes(key) + " stands twice", place(entry.first), "keep one of them");
+        diagnostics_.error("duplicate-key", fmt::format("{} stands twice", in_quotes(key)), place(entry.first), "keep one of them");
       } else if (!entry.second.IsSequence()) {
-        diagnostics_.error("bad-value", in_quotes(key) + " is no list", place(entry.second),
-                           "write " + key + ": [ ... ] with one entry per dimension");
+        diagnostics_.error("bad-value", fmt::format("{} is no list", in_quotes(key)), place(entry.second), list_help(key));
       } else {
         for (const YAML::Node& value : entry.second) lists_[key].push_back(value);
       }
     }
-    for (const char* key : kKeys) {
+    for (const char* key : list_keys) {
       if (marks_.contains(key)) continue;
-      diagnostics_.error("missing-key", "the list " + in_quotes(key) + " is missing", source_.whole_file(),
-                         "write " + std::string(key) + ": [ ... ] with one entry per dimension");
+      diagnostics_.error("missing-key", fmt::format("the list {} is missing", in_quotes(key)), source_.whole_file(),
+                         list_help(key));
     }
   }
 
@@ -119,7 +121,7 @@ class NetworkFile {
     if (name == "FullyConnected") return Block::fully_connected;
     if (name == "Switch") return Block::crossbar;
     const std::vector<std::string> known = {"Ring", "FullyConnected", "Switch"};
-    diagnostics_.error("unknown-block", "there is no building block " + in_quotes(name), place(node),
+    diagnostics_.error("unknown-block", fmt::format("there is no building block {}", in_quotes(name)), place(node),
                        suggestion(name, known, "building block"));
     return Block::crossbar;
   }
@@ -128,8 +130,8 @@ class NetworkFile {
     const std::optional<double> value = number(node, "a number of NPUs");
     if (!value) return 1;
     if (*value != std::floor(*value) || *value < 1 || *value > static_cast<double>(npus_max)) {
-      diagnostics_.error("out-of-range", in_quotes(node.Scalar()) + " is no number of NPUs", place(node),
-                         "a whole number from 1 to " + std::to_string(npus_max) + " is expected");
+      diagnostics_.error("out-of-range", fmt::format("{} is no number of NPUs", in_quotes(node.Scalar())), place(node),
+                         fmt::format("a whole number from 1 to {} is expected", npus_max));
       return 1;
     }
     return static_cast<std::uint32_t>(*value);
@@ -141,8 +143,8 @@ class NetworkFile {
     if (!value) return Bandwidth::bps(1);
     const double bps = *value * bits_of_gb;
     if (!(bps >= 1) || bps > static_cast<double>(link_rate_max.in_bps())) {
-      diagnostics_.error("out-of-range", "a link cannot have " + node.Scalar() + " GB/s", place(node),
-                         "more than zero and at most " + to_text(link_rate_max) + " are expected");
+      diagnostics_.error("out-of-range", fmt::format("a link cannot have {} GB/s", node.Scalar()), place(node),
+                         fmt::format("more than zero and at most {} are expected", to_text(link_rate_max)));
       return Bandwidth::bps(1);
     }
     return Bandwidth::bps(std::llround(bps));
@@ -152,8 +154,8 @@ class NetworkFile {
     const std::optional<double> value = number(node, "a latency in ns");
     if (!value) return {};
     if (!(*value >= 0) || *value > link_delay_max.in_ns()) {
-      diagnostics_.error("out-of-range", "a link cannot have a latency of " + node.Scalar() + " ns", place(node),
-                         "zero to " + to_text(link_delay_max) + " is expected");
+      diagnostics_.error("out-of-range", fmt::format("a link cannot have a latency of {} ns", node.Scalar()), place(node),
+                         fmt::format("zero to {} is expected", to_text(link_delay_max)));
       return {};
     }
     return Duration::ticks(std::llround(*value * static_cast<double>(Duration::ticks_per_ns)));
@@ -162,8 +164,8 @@ class NetworkFile {
   std::optional<double> number(const YAML::Node& node, const std::string& what) {
     double value = 0;
     if (node.IsScalar() && YAML::convert<double>::decode(node, value) && std::isfinite(value)) return value;
-    diagnostics_.error("bad-value", (node.IsScalar() ? in_quotes(node.Scalar()) : "this") + " is not " + what, place(node),
-                       "write a plain number: the unit is part of the format");
+    diagnostics_.error("bad-value", fmt::format("{} is not {}", node.IsScalar() ? in_quotes(node.Scalar()) : "this", what),
+                       place(node), "write a plain number: the unit is part of the format");
     return std::nullopt;
   }
 
@@ -186,8 +188,8 @@ void check_size(const std::vector<Dimension>& dimensions, const SourceText& sour
   }
   if (npus <= npus_max && cables <= cables_max) return;
   fail("too-large",
-       npus > npus_max ? "there are more than " + std::to_string(npus_max) + " NPUs"
-                       : "there are more than " + std::to_string(cables_max) + " links",
+       npus > npus_max ? fmt::format("there are more than {} NPUs", npus_max)
+                       : fmt::format("there are more than {} links", cables_max),
        source.whole_file(), "describe a smaller network, or build one with `weft topology build`");
 }
 
@@ -195,7 +197,7 @@ std::shared_ptr<const Topology> build(const std::vector<Dimension>& dimensions, 
   TopologyBuilder builder(std::filesystem::path(source.name()).filename().string());
   std::uint32_t npus = 1;
   for (const Dimension& dimension : dimensions) npus *= dimension.npus;
-  for (std::uint32_t i = 0; i < npus; ++i) builder.add_endpoint(builder.add_host(), NodeKind::gpu, "npu" + std::to_string(i));
+  for (std::uint32_t i = 0; i < npus; ++i) builder.add_endpoint(builder.add_host(), NodeKind::gpu, fmt::format("npu{}", i));
 
   // An NPU of one switch or one full mesh has no traffic of others to pass on.
   const bool routers = dimensions.size() > 1 || dimensions[0].block == Block::ring;
@@ -208,7 +210,7 @@ std::shared_ptr<const Topology> build(const std::vector<Dimension>& dimensions, 
       own_bps = std::min(own_bps + dimension.rate.in_bps() * std::max<std::int64_t>(links, 1), link_rate_max.in_bps());
     }
     for (std::uint32_t i = 0; i < npus; ++i) {
-      const NodeId router = builder.add_switch(0, "npu" + std::to_string(i) + "/router");
+      const NodeId router = builder.add_switch(0, fmt::format("npu{}/router", i));
       builder.add_cable(NodeId(i), router, Bandwidth::bps(own_bps), Duration::zero());
     }
   }
@@ -224,7 +226,7 @@ std::shared_ptr<const Topology> build(const std::vector<Dimension>& dimensions, 
       const std::uint32_t first = group / stride * stride * n + group % stride;
       const auto member = [&](std::uint32_t i) { return at(first + i * stride); };
       if (dimension.block == Block::crossbar) {
-        const NodeId hub = builder.add_switch(0, "dim" + std::to_string(d) + "/switch" + std::to_string(group));
+        const NodeId hub = builder.add_switch(0, fmt::format("dim{}/switch{}", d, group));
         for (std::uint32_t i = 0; i < n; ++i) join(member(i), hub);
       } else if (dimension.block == Block::ring) {
         for (std::uint32_t i = 0; i + 1 < n; ++i) join(member(i), member(i + 1));
@@ -240,9 +242,10 @@ std::shared_ptr<const Topology> build(const std::vector<Dimension>& dimensions, 
   builder.add_assumption("1 GB/s is 2^30 B/s, as ASTRA-sim computes it");
   builder.add_assumption("every NPU is a host with one GPU: the format knows no servers");
   if (routers || dimensions[0].block == Block::crossbar) {
-    builder.add_assumption(std::string(routers ? "switches, and NPUs that pass traffic on," : "switches") +
-                           " add flow.switching_delay to the delays of the file; in ASTRA-sim they take no time, as with "
-                           "--set=flow.switching_delay=0ns");
+    builder.add_assumption(
+        fmt::format("{} add flow.switching_delay to the delays of the file; in ASTRA-sim they take no time, as with "
+                    "--set=flow.switching_delay=0ns",
+                    routers ? "switches, and NPUs that pass traffic on," : "switches"));
   }
   if (dimensions.size() > 1) {
     builder.add_assumption("NPUs that differ in several dimensions use all paths of fewest links; the format has no routes");

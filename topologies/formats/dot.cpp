@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "topologies/topology_summary.hpp"
 
@@ -26,9 +28,13 @@ std::string quoted(const std::string& text) {
 }
 
 std::string head(const Topology& topology) {
-  return "graph " + quoted(topology.name()) +
-         " {\n  rankdir=BT;\n  ranksep=1;\n  node [shape=box, fontname=\"Helvetica\"];\n  edge [fontname=\"Helvetica\", "
-         "fontsize=9];\n";
+  return fmt::format(
+      "graph {} {{\n"
+      "  rankdir=BT;\n"
+      "  ranksep=1;\n"
+      "  node [shape=box, fontname=\"Helvetica\"];\n"
+      "  edge [fontname=\"Helvetica\", fontsize=9];\n",
+      quoted(topology.name()));
 }
 
 /// Names per tier as subgraphs of one rank.
@@ -36,7 +42,7 @@ std::string ranks(const std::map<std::uint32_t, std::vector<std::string>>& tiers
   std::string out;
   for (const auto& [tier, names] : tiers) {
     out += "  { rank=same;";
-    for (const std::string& name : names) out += " " + name + ";";
+    for (const std::string& name : names) out += fmt::format(" {};", name);
     out += " }\n";
   }
   return out;
@@ -117,14 +123,14 @@ std::string write_dot(const Topology& topology) {
     const Node& node = topology.node(NodeId(i));
     const std::string name = quoted(topology.node_name(NodeId(i)));
     if (node.kind == NodeKind::packet_switch) {
-      out += "  " + name + " [shape=ellipse];\n";
+      out += fmt::format("  {} [shape=ellipse];\n", name);
       names[tiers[i]].push_back(name);
     } else {
-      hosts[node.host.index()] += "    " + name + (is_endpoint(node.kind) ? " [style=bold];\n" : ";\n");
+      hosts[node.host.index()] += fmt::format("    {}{}", name, is_endpoint(node.kind) ? " [style=bold];\n" : ";\n");
     }
   }
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    out += "  subgraph cluster_" + std::to_string(i) + " {\n    label=\"host " + std::to_string(i) + "\";\n" + hosts[i] + "  }\n";
+    out += fmt::format("  subgraph cluster_{} {{\n    label=\"host {}\";\n{}  }}\n", i, i, hosts[i]);
   }
   out += ranks(names);
   // Cables alike are one edge; it leads upwards, so that Graphviz stacks the tiers.
@@ -136,9 +142,8 @@ std::string write_dot(const Topology& topology) {
   }
   for (const auto& [edge, count] : counts) {
     const auto& [from, to, rate] = edge;
-    out += "  " + quoted(topology.node_name(from)) + " -- " + quoted(topology.node_name(to)) + " [label=\"";
-    if (count > 1) out += std::to_string(count) + " x ";
-    out += to_text(rate) + "\"];\n";
+    out += fmt::format("  {} -- {} [label=\"{}{}\"];\n", quoted(topology.node_name(from)), quoted(topology.node_name(to)),
+                       count > 1 ? fmt::format("{} x ", count) : "", to_text(rate));
   }
   return out + "}\n";
 }
@@ -171,14 +176,15 @@ std::string write_dot_overview(const Topology& topology) {
     const Box& box = boxes[i];
     const bool is_switch = topology.node(box.first).kind == NodeKind::packet_switch;
     std::string label = is_switch ? counted(box.members, "switch", "switches") : counted(box.members, "host", "hosts");
-    if (is_switch && box.tier != TopologySummary::no_tier) label += " of tier " + std::to_string(box.tier);
+    if (is_switch && box.tier != TopologySummary::no_tier) label += fmt::format(" of tier {}", box.tier);
     if (!is_switch) {
       const bool gpus = topology.node(box.first).kind != NodeKind::host;
-      label += " with " + counted(box.endpoints, gpus ? "GPU" : "port", gpus ? "GPUs" : "ports");
+      label += fmt::format(" with {}", counted(box.endpoints, gpus ? "GPU" : "port", gpus ? "GPUs" : "ports"));
     }
-    const std::string name = "box" + std::to_string(i);
-    out += "  " + name + " [label=" + quoted(label + ": " + topology.node_name(box.first) + (box.members > 1 ? ", ..." : "")) +
-           (is_switch ? ", shape=ellipse];\n" : "];\n");
+    const std::string name = fmt::format("box{}", i);
+    out += fmt::format("  {} [label={}{}", name,
+                       quoted(fmt::format("{}: {}{}", label, topology.node_name(box.first), box.members > 1 ? ", ..." : "")),
+                       is_switch ? ", shape=ellipse];\n" : "];\n");
     names[is_switch ? box.tier : 0].push_back(name);
   }
   out += ranks(names);
@@ -193,8 +199,7 @@ std::string write_dot_overview(const Topology& topology) {
   }
   for (const auto& [edge, count] : counts) {
     const auto& [from, to, rate] = edge;
-    out += "  box" + std::to_string(from) + " -- box" + std::to_string(to) + " [label=\"" + std::to_string(count) + " x " +
-           to_text(rate) + "\"];\n";
+    out += fmt::format("  box{} -- box{} [label=\"{} x {}\"];\n", from, to, count, to_text(rate));
   }
   return out + "}\n";
 }

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "topologies/formats/numbered_rows.hpp"
 
@@ -18,8 +20,7 @@ std::shared_ptr<const Topology> import_hpcc(const SourceText& source) {
   const std::uint32_t switches = (*counts)[1];
   const std::uint32_t links = (*counts)[2];
   if (switches > nodes) {
-    diagnostics.error("count-mismatch",
-                      "of " + std::to_string(nodes) + " nodes " + std::to_string(switches) + " cannot be switches",
+    diagnostics.error("count-mismatch", fmt::format("of {} nodes {} cannot be switches", nodes, switches),
                       rows.place(rows.row(0), rows.row(0).fields[1]), "the first line reads \"nodes switches links\"");
     diagnostics.throw_if_errors();
   }
@@ -32,9 +33,9 @@ std::shared_ptr<const Topology> import_hpcc(const SourceText& source) {
   TopologyBuilder builder(std::filesystem::path(source.name()).filename().string());
   for (std::uint32_t id = 0; id < nodes; ++id) {
     if (is_switch[id]) {
-      builder.add_switch(0, std::to_string(id));
+      builder.add_switch(0, fmt::to_string(id));
     } else {
-      builder.add_endpoint(builder.add_host(), NodeKind::host, std::to_string(id));
+      builder.add_endpoint(builder.add_host(), NodeKind::host, fmt::to_string(id));
     }
   }
   for (const NumberedCable& cable : cables) builder.add_cable(NodeId(cable.a), NodeId(cable.b), cable.rate, cable.delay);

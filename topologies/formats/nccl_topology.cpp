@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "topologies/formats/xml_file.hpp"
@@ -79,7 +81,8 @@ class Server {
     const pugi::xml_node system = file_.root();
     check(system, {"version"}, {"cpu"});
     if (std::string_view(system.attribute("version").value()) != "1") {
-      diagnostics_.error("bad-version", "this is version " + in_quotes(system.attribute("version").value()) + " of the format",
+      diagnostics_.error("bad-version",
+                         fmt::format("this is version {} of the format", in_quotes(system.attribute("version").value())),
                          file_.place(system, "version"), "version=\"1\" is known");
     }
     for (const pugi::xml_node cpu : system.children("cpu")) read_cpu(cpu);
@@ -99,7 +102,7 @@ class Server {
   void check(pugi::xml_node element, const std::vector<std::string>& attributes, const std::vector<std::string>& elements) {
     for (const pugi::xml_attribute attribute : element.attributes()) {
       if (std::find(attributes.begin(), attributes.end(), attribute.name()) == attributes.end()) {
-        passed_over_.insert(std::string(element.name()) + " " + attribute.name());
+        passed_over_.insert(fmt::format("{} {}", element.name(), attribute.name()));
       }
     }
     std::vector<std::string> given;
@@ -111,7 +114,7 @@ class Server {
     // Ports of a NIC may share a name. Names that another one was given before are stepped over.
     std::string unique = name;
     int& copy = copies_.try_emplace(name, 1).first->second;
-    while (!names_.insert(unique).second) unique = name + "/" + std::to_string(++copy);
+    while (!names_.insert(unique).second) unique = fmt::format("{}/{}", name, ++copy);
     devices_.push_back({std::move(unique), kind, order});
     return devices_.size() - 1;
   }
@@ -126,10 +129,10 @@ class Server {
       return;
     }
     const auto number = file_.required(cpu, "numaid");
-    const std::size_t node = add("numa" + number.value_or(std::to_string(cpus_.size())), NodeKind::pcie_switch);
+    const std::size_t node = add(fmt::format("numa{}", number ? *number : fmt::format("{}", cpus_.size())), NodeKind::pcie_switch);
     if (number && !numa_.insert(*number).second) {
-      diagnostics_.error("duplicate-device", "there are two CPUs with numaid " + in_quotes(*number), file_.place(cpu, "numaid"),
-                         "give each its own number");
+      diagnostics_.error("duplicate-device", fmt::format("there are two CPUs with numaid {}", in_quotes(*number)),
+                         file_.place(cpu, "numaid"), "give each its own number");
     }
     cpus_.push_back({node, cpu_rate(cpu)});
     for (const pugi::xml_node child : cpu.children()) {
@@ -175,7 +178,7 @@ class Server {
     std::int64_t width = given_width ? file_.integer(pci, "link_width").value_or(16) : 16;
     if (width == 0) width = 16;  // as NCCL takes it: not known to the system
     if (width < 0 || width > 32) {
-      diagnostics_.error("out-of-range", "a PCIe link has no " + std::to_string(width) + " lanes", file_.place(pci, "link_width"),
+      diagnostics_.error("out-of-range", fmt::format("a PCIe link has no {} lanes", width), file_.place(pci, "link_width"),
                          "1 to 32 lanes, or 0 for not known");
       width = 16;
     }
@@ -191,8 +194,8 @@ class Server {
     const auto found = std::find_if(generations.begin(), generations.end(),
                                     [&](const Generation& generation) { return generation.transfers == number; });
     if (found == generations.end() || (unit != " GT/s" && unit != " GT/s PCIe")) {
-      diagnostics_.error("bad-link-speed", in_quotes(speed) + " is no speed of a PCIe link", file_.place(pci, "link_speed"),
-                         "one of 2.5, 5, 8, 16, 32 and 64 GT/s, such as \"32.0 GT/s PCIe\"");
+      diagnostics_.error("bad-link-speed", fmt::format("{} is no speed of a PCIe link", in_quotes(speed)),
+                         file_.place(pci, "link_speed"), "one of 2.5, 5, 8, 16, 32 and 64 GT/s, such as \"32.0 GT/s PCIe\"");
       return gigabytes_per_s(1);
     }
     return Bandwidth::bps(std::llround(found->gigabits_per_lane * 1e9)) * width;
@@ -204,11 +207,11 @@ class Server {
     const std::string bus = file_.required(pci, "busid").value_or("?");
     const std::string code = file_.required(pci, "class").value_or("0x060400");
     if (!code.starts_with("0x")) {
-      diagnostics_.error("unknown-class", in_quotes(code) + " is no class of PCI devices", file_.place(pci, "class"),
+      diagnostics_.error("unknown-class", fmt::format("{} is no class of PCI devices", in_quotes(code)), file_.place(pci, "class"),
                          "such as 0x060400 for a bridge, 0x030200 for a GPU, 0x020700 for a NIC");
     }
     if (!buses_.insert(bus).second) {
-      diagnostics_.error("duplicate-device", "there are two devices " + in_quotes(bus), file_.place(pci, "busid"),
+      diagnostics_.error("duplicate-device", fmt::format("there are two devices {}", in_quotes(bus)), file_.place(pci, "busid"),
                          "every device has its own bus id");
     }
     const Bandwidth rate = pcie_rate(pci);
@@ -218,11 +221,11 @@ class Server {
       read_nics(pci, bus, parent, rate);
     } else if (class_of(code) == Class::nic) {
       ++nics_without_speed_;
-      const std::size_t nic = add("nic " + bus, NodeKind::nic);
+      const std::size_t nic = add(fmt::format("nic {}", bus), NodeKind::nic);
       wires_.push_back({parent, nic, rate, pcie_delay});
       ports_.emplace_back(nic, rate);
     } else {
-      const std::size_t node = add("pcie " + bus, NodeKind::pcie_switch);
+      const std::size_t node = add(fmt::format("pcie {}", bus), NodeKind::pcie_switch);
       wires_.push_back({parent, node, rate, pcie_delay});
       for (const pugi::xml_node child : pci.children("pci")) read_pci(child, node, cpu);
     }
@@ -238,10 +241,10 @@ class Server {
       if (const auto dev = file_.required(element, "dev")) number = file_.integer(element, "dev").value_or(number);
     }
     if (!numbers_.insert(number).second) {
-      diagnostics_.error("duplicate-device", "there are two GPUs with number " + std::to_string(number),
+      diagnostics_.error("duplicate-device", fmt::format("there are two GPUs with number {}", number),
                          element ? file_.place(element, "dev") : file_.place(pci), "every GPU has its own dev");
     }
-    const std::size_t gpu = add("gpu" + std::to_string(number), NodeKind::gpu, number);
+    const std::size_t gpu = add(fmt::format("gpu{}", number), NodeKind::gpu, number);
     gpu_of_bus_[bus] = gpu;
     wires_.push_back({parent, gpu, rate, pcie_delay});
     if (!element) return;
@@ -258,8 +261,8 @@ class Server {
       const std::int64_t megabytes = file_.required(link, "bw") ? file_.integer(link, "bw").value_or(1) : 1;
       constexpr std::int64_t megabytes_max = 10'000'000;
       if (megabytes < 1 || megabytes > megabytes_max) {
-        diagnostics_.error("out-of-range", "a C2C link cannot have " + std::to_string(megabytes) + " MB/s", file_.place(link, "bw"),
-                           "1 to " + std::to_string(megabytes_max) + " are expected");
+        diagnostics_.error("out-of-range", fmt::format("a C2C link cannot have {} MB/s", megabytes), file_.place(link, "bw"),
+                           fmt::format("1 to {} are expected", megabytes_max));
         continue;
       }
       wires_.push_back({gpu, cpu, gigabytes_per_s(static_cast<double>(count * megabytes) / 1000), nvlink_delay});
@@ -271,8 +274,8 @@ class Server {
     if (!file_.required(link, attribute)) return 1;
     const std::int64_t count = file_.integer(link, attribute).value_or(1);
     if (count >= 1 && count <= links_max) return count;
-    diagnostics_.error("out-of-range", "a GPU has no " + std::to_string(count) + " links to one place",
-                       file_.place(link, attribute), "1 to " + std::to_string(links_max) + " are expected");
+    diagnostics_.error("out-of-range", fmt::format("a GPU has no {} links to one place", count), file_.place(link, attribute),
+                       fmt::format("1 to {} are expected", links_max));
     return 1;
   }
 
@@ -283,7 +286,7 @@ class Server {
       nets += static_cast<std::size_t>(std::distance(nic.children("net").begin(), nic.children("net").end()));
     std::size_t at = parent;
     if (nets > 1) {
-      at = add("pcie " + bus, NodeKind::pcie_switch);
+      at = add(fmt::format("pcie {}", bus), NodeKind::pcie_switch);
       wires_.push_back({parent, at, rate, pcie_delay});
     }
     for (const pugi::xml_node nic : pci.children("nic")) read_nic(nic, at, rate);
@@ -304,8 +307,8 @@ class Server {
         megabits = 10'000;  // as NCCL takes it
       }
       if (megabits > megabits_max) {
-        diagnostics_.error("out-of-range", "a NIC cannot have " + std::to_string(megabits) + " Mb/s", file_.place(net, "speed"),
-                           "at most " + std::to_string(megabits_max));
+        diagnostics_.error("out-of-range", fmt::format("a NIC cannot have {} Mb/s", megabits), file_.place(net, "speed"),
+                           fmt::format("at most {}", megabits_max));
         continue;
       }
       ports_.emplace_back(node, Bandwidth::bps(megabits * 1'000'000));
@@ -335,20 +338,20 @@ class Server {
             for (const auto& [bus, gpu] : gpu_of_bus_) {
               if (gpu != end.gpu) known.push_back(bus);
             }
-            diagnostics_.error("unknown-target", "the NVLink leads to " + in_quotes(target) + ", which is no other GPU of the file",
-                               file_.place(end.element, "target"),
-                               known.empty() ? "there is no other GPU" : suggestion(target, known, "GPU"));
+            diagnostics_.error(
+                "unknown-target", fmt::format("the NVLink leads to {}, which is no other GPU of the file", in_quotes(target)),
+                file_.place(end.element, "target"), known.empty() ? "there is no other GPU" : suggestion(target, known, "GPU"));
             break;
           }
           if (!pairs[std::minmax(end.gpu, found->second)].emplace(end.gpu, end).second) {
-            diagnostics_.error("duplicate-device", "the NVLinks to " + in_quotes(target) + " stand twice", file_.place(end.element),
-                               "write one <nvlink> with their count");
+            diagnostics_.error("duplicate-device", fmt::format("the NVLinks to {} stand twice", in_quotes(target)),
+                               file_.place(end.element), "write one <nvlink> with their count");
           }
           break;
         }
         case Class::nic:
         case Class::bridge:
-          diagnostics_.error("unknown-class", "an NVLink does not lead to a device of class " + in_quotes(tclass),
+          diagnostics_.error("unknown-class", fmt::format("an NVLink does not lead to a device of class {}", in_quotes(tclass)),
                              file_.place(end.element, "tclass"), "0x03.... is a GPU, 0x068000 an NVSwitch, 0x068001 a CPU");
           break;
       }
@@ -360,8 +363,8 @@ class Server {
       const NvlinkEnd& end = ends.begin()->second;
       if (ends.size() != 2 || ends.rbegin()->second.count != end.count) {
         diagnostics_.error("nvlink-mismatch",
-                           "the NVLinks between " + devices_[pair.first].name + " and " + devices_[pair.second].name +
-                               (ends.size() == 2 ? " differ in count at their two ends" : " stand at one end only"),
+                           fmt::format("the NVLinks between {} and {}{}", devices_[pair.first].name, devices_[pair.second].name,
+                                       ends.size() == 2 ? " differ in count at their two ends" : " stand at one end only"),
                            file_.place(end.element), "every <nvlink> between GPUs stands at both, with the same count");
         continue;
       }
@@ -400,15 +403,13 @@ class Server {
     }
     builder.add_assumption("NVLink cables take 25 ns, PCIe cables 50 ns: the format has no delays");
     builder.add_assumption("rates of NVLink, PCIe and between CPUs are NCCL's own constants, below those of the wires");
-    const auto note = [&](std::size_t count, const char* one, const char* many, const std::string& how) {
-      if (count > 0) builder.add_assumption(counted(count, one, many) + how);
+    const auto note = [&](std::size_t count, const char* one, const char* many, std::string_view how) {
+      if (count > 0) builder.add_assumption(fmt::format("{}{}", counted(count, one, many), how));
     };
     note(gpus_without_element_, "GPU", "GPUs", " without <gpu>: numbered in file order, without NVLinks");
     note(nics_without_speed_, "NIC", "NICs", " without <net>: as fast as the PCIe link");
     note(speeds_unknown_, "link", "links", " of unknown speed: PCIe as 8 GT/s, NICs as 10 Gb/s, as NCCL takes them");
-    std::string names;
-    for (const std::string& name : passed_over_) names += (names.empty() ? "" : ", ") + name;
-    if (!names.empty()) builder.add_assumption("attributes not read: " + names);
+    if (!passed_over_.empty()) builder.add_assumption(fmt::format("attributes not read: {}", fmt::join(passed_over_, ", ")));
     return std::move(builder).build(nullptr, source_.whole_file());
   }
 

@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "topologies/link_limits.hpp"
 
@@ -13,11 +16,7 @@ namespace weft {
 namespace {
 
 std::string node_range(std::uint32_t node_count) {
-  return node_count == 0 ? "the header promises no nodes" : "the header promises nodes 0 to " + std::to_string(node_count - 1);
-}
-
-std::string plural(std::size_t count, std::string_view thing) {
-  return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
+  return node_count == 0 ? "the header promises no nodes" : fmt::format("the header promises nodes 0 to {}", node_count - 1);
 }
 
 }  // namespace
@@ -51,7 +50,7 @@ std::optional<std::uint32_t> NumberedRows::number(const Row& row, const RowField
   if (error == std::errc() && stop == end) return value;
   const bool too_large = error == std::errc::result_out_of_range && stop == end;
   diagnostics_.error(too_large ? "out-of-range" : "bad-number",
-                     std::string(what) + " " + in_quotes(field.text) + (too_large ? " is too large" : " is not a whole number"),
+                     fmt::format("{} {}{}", what, in_quotes(field.text), too_large ? " is too large" : " is not a whole number"),
                      place(row, field), too_large ? "a number below 2^32 is expected" : "write it in digits, without sign or unit");
   return std::nullopt;
 }
@@ -59,7 +58,7 @@ std::optional<std::uint32_t> NumberedRows::number(const Row& row, const RowField
 std::optional<std::uint32_t> NumberedRows::node(const Row& row, const RowField& field, std::uint32_t node_count) {
   const std::optional<std::uint32_t> id = number(row, field, "the node");
   if (id && *id >= node_count) {
-    diagnostics_.error("unknown-node", "there is no node " + std::to_string(*id), place(row, field), node_range(node_count));
+    diagnostics_.error("unknown-node", fmt::format("there is no node {}", *id), place(row, field), node_range(node_count));
     return std::nullopt;
   }
   return id;
@@ -70,8 +69,8 @@ std::optional<std::vector<std::uint32_t>> NumberedRows::counts(std::size_t numbe
   if (header.fields.size() != numbers + texts) {
     diagnostics_.error(
         "bad-header",
-        "the first line has " + plural(header.fields.size(), "field") + " instead of " + std::to_string(numbers + texts),
-        place(header), "it reads \"" + std::string(layout) + "\"; is this file in another format?");
+        fmt::format("the first line has {} instead of {}", counted(header.fields.size(), "field", "fields"), numbers + texts),
+        place(header), fmt::format("it reads \"{}\"; is this file in another format?", layout));
     return std::nullopt;
   }
   std::vector<std::uint32_t> values;
@@ -80,9 +79,8 @@ std::optional<std::vector<std::uint32_t>> NumberedRows::counts(std::size_t numbe
   }
   if (values.size() != numbers) return std::nullopt;
   if (values.front() > nodes_of_file_max) {
-    diagnostics_.error("out-of-range", "the header promises " + std::to_string(values.front()) + " nodes",
-                       place(header, header.fields.front()),
-                       "at most " + std::to_string(nodes_of_file_max) + " are read from a file");
+    diagnostics_.error("out-of-range", fmt::format("the header promises {} nodes", values.front()),
+                       place(header, header.fields.front()), fmt::format("at most {} are read from a file", nodes_of_file_max));
     return std::nullopt;
   }
   return values;
@@ -93,25 +91,25 @@ std::vector<std::uint32_t> NumberedRows::ids(std::uint32_t count, std::uint32_t 
   std::vector<std::uint32_t> ids;
   if (count == 0) return ids;
   if (rows_.size() < 2) {
-    diagnostics_.error("count-mismatch", "the list of " + std::string(what) + " ids is missing", place(rows_.front()),
-                       "the header promises " + plural(count, "id") + " on the second line");
+    diagnostics_.error("count-mismatch", fmt::format("the list of {} ids is missing", what), place(rows_.front()),
+                       fmt::format("the header promises {} on the second line", counted(count, "id", "ids")));
     return ids;
   }
   const Row& row = rows_[1];
   if (row.fields.size() != count) {
-    diagnostics_.error("count-mismatch",
-                       "there are " + plural(row.fields.size(), "id") + " of " + std::string(what) + ", but the header promises " +
-                           std::to_string(count),
-                       place(row), "correct the header or this line");
+    diagnostics_.error(
+        "count-mismatch",
+        fmt::format("there are {} of {}, but the header promises {}", counted(row.fields.size(), "id", "ids"), what, count),
+        place(row), "correct the header or this line");
   }
   std::vector<bool> seen(node_count, false);
   for (const RowField& field : row.fields) {
     const std::optional<std::uint32_t> id = node(row, field, node_count);
     if (!id) continue;
     if (const std::optional<std::string> objection = allowed(*id)) {
-      diagnostics_.error("bad-switch-id", "node " + std::to_string(*id) + " cannot be a switch", place(row, field), *objection);
+      diagnostics_.error("bad-switch-id", fmt::format("node {} cannot be a switch", *id), place(row, field), *objection);
     } else if (seen[*id]) {
-      diagnostics_.error("duplicate-switch", "node " + std::to_string(*id) + " is listed twice", place(row, field), "list it once");
+      diagnostics_.error("duplicate-switch", fmt::format("node {} is listed twice", *id), place(row, field), "list it once");
     } else {
       ids.push_back(*id);
     }
@@ -125,11 +123,13 @@ void NumberedRows::check_error_rate(const Row& row, const RowField& field) {
   const char* const end = field.text.data() + field.text.size();
   const auto [stop, error] = std::from_chars(field.text.data(), end, rate);
   if (error != std::errc() || stop != end) {
-    diagnostics_.error("bad-number", "the error rate " + in_quotes(field.text) + " is not a number", place(row, field), "write 0");
+    diagnostics_.error("bad-number", fmt::format("the error rate {} is not a number", in_quotes(field.text)), place(row, field),
+                       "write 0");
   } else if (rate != 0) {
-    diagnostics_.error("error-rate",
-                       "links that lose packets are not modelled, so the error rate cannot be " + in_quotes(field.text),
-                       place(row, field), "write 0");
+    diagnostics_.error(
+        "error-rate",
+        fmt::format("links that lose packets are not modelled, so the error rate cannot be {}", in_quotes(field.text)),
+        place(row, field), "write 0");
   }
 }
 
@@ -140,7 +140,8 @@ std::vector<NumberedCable> NumberedRows::cables(std::size_t first, std::uint32_t
     const Row& row = rows_[i];
     constexpr std::size_t fields = 5;
     if (row.fields.size() < fields) {
-      diagnostics_.error("too-few-fields", "the link has " + plural(row.fields.size(), "field") + " instead of 5", place(row),
+      diagnostics_.error("too-few-fields",
+                         fmt::format("the link has {} instead of 5", counted(row.fields.size(), "field", "fields")), place(row),
                          "a link reads \"src dst rate delay error\", such as \"0 8 100Gbps 1us 0\"");
       continue;
     }
@@ -155,15 +156,15 @@ std::vector<NumberedCable> NumberedRows::cables(std::size_t first, std::uint32_t
     check_error_rate(row, row.fields[4]);
     if (!a || !b) continue;
     if (*a == *b) {
-      diagnostics_.error("self-link", "the link joins node " + std::to_string(*a) + " with itself", place(row, row.fields[1]),
+      diagnostics_.error("self-link", fmt::format("the link joins node {} with itself", *a), place(row, row.fields[1]),
                          "name the other end");
       continue;
     }
     const auto [earlier, is_new] = lines.emplace(std::pair(std::min(*a, *b), std::max(*a, *b)), row.line);
     if (!is_new) {
       diagnostics_.error(
-          "duplicate-link", "the link between " + std::to_string(*a) + " and " + std::to_string(*b) + " is given twice", place(row),
-          "the first is at line " + std::to_string(earlier->second) + "; a link is full duplex and stands in the file once");
+          "duplicate-link", fmt::format("the link between {} and {} is given twice", *a, *b), place(row),
+          fmt::format("the first is at line {}; a link is full duplex and stands in the file once", earlier->second));
       continue;
     }
     if (rate && delay) cables.push_back({*a, *b, *rate, *delay, row.line});
@@ -172,7 +173,7 @@ std::vector<NumberedCable> NumberedRows::cables(std::size_t first, std::uint32_t
   if (found != count) {
     const Row& header = rows_.front();
     diagnostics_.error("count-mismatch",
-                       "the header promises " + plural(count, "link") + ", but the file has " + std::to_string(found),
+                       fmt::format("the header promises {}, but the file has {}", counted(count, "link", "links"), found),
                        place(header), found < count ? "is the file cut off?" : "correct the header, or drop the surplus");
   }
   return cables;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 #include "topologies/link_limits.hpp"
@@ -11,7 +13,7 @@ namespace weft {
 
 std::uint32_t PlatformGraph::add(const std::string& name, bool is_host, std::uint8_t level) {
   std::string unique = name;
-  for (int copy = 2; !names_.insert(unique).second; ++copy) unique = name + "/" + std::to_string(copy);
+  for (int copy = 2; !names_.insert(unique).second; ++copy) unique = fmt::format("{}/{}", name, copy);
   nodes_.push_back({std::move(unique), is_host, level});
   if (is_host) ++host_count_;
   return static_cast<std::uint32_t>(nodes_.size() - 1);
@@ -47,8 +49,8 @@ PlatformGraph::Built PlatformGraph::build(const std::string& name, const std::ve
   std::set<std::string> names = names_;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].is_host || cables_of[i] < 2) continue;
-    std::string router = nodes_[i].name + "/router";
-    for (int copy = 2; !names.insert(router).second; ++copy) router = nodes_[i].name + "/router" + std::to_string(copy);
+    std::string router = fmt::format("{}/router", nodes_[i].name);
+    for (int copy = 2; !names.insert(router).second; ++copy) router = fmt::format("{}/router{}", nodes_[i].name, copy);
     cabled[i] = builder.add_switch(0, router);
     builder.add_cable(built.nodes[i], cabled[i], rates[i], Duration::zero());
   }

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "topologies/link_limits.hpp"
 
 namespace weft {
@@ -198,7 +200,7 @@ class Joiner {
       junction.hub = *std::find_if(junction.nodes.begin(), junction.nodes.end(), is_switch);
     } else {
       std::string name = links_[junction.bus.value_or(junction.links[0])].name;
-      if (!junction.bus && junction.links.size() > 1) name += "+" + links_[junction.links[1]].name;
+      if (!junction.bus && junction.links.size() > 1) name += fmt::format("+{}", links_[junction.links[1]].name);
       junction.hub = graph_.add_switch(name);
     }
     for (const std::uint32_t node : junction.nodes) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "topologies/formats/numbered_rows.hpp"
 
@@ -32,15 +34,12 @@ Counts read_counts(NumberedRows& rows, Diagnostics& diagnostics) {
   const Row& header = rows.row(0);
   const std::uint64_t others = std::uint64_t{counts.nvswitches} + counts.switches;
   if (others > counts.nodes) {
-    diagnostics.error(
-        "count-mismatch",
-        "of " + std::to_string(counts.nodes) + " nodes " + std::to_string(others) + " cannot be switches of both kinds",
-        rows.place(header, header.fields[0]), "the first line reads \"" + std::string(header_layout) + "\"");
+    diagnostics.error("count-mismatch", fmt::format("of {} nodes {} cannot be switches of both kinds", counts.nodes, others),
+                      rows.place(header, header.fields[0]), fmt::format("the first line reads \"{}\"", header_layout));
   } else if (counts.gpus_per_server == 0 || counts.gpus() % counts.gpus_per_server != 0) {
-    diagnostics.error(
-        "count-mismatch",
-        std::to_string(counts.gpus()) + " GPUs cannot be dealt to servers of " + std::to_string(counts.gpus_per_server),
-        rows.place(header, header.fields[1]), "GPUs are the nodes that are neither NVSwitch nor switch");
+    diagnostics.error("count-mismatch",
+                      fmt::format("{} GPUs cannot be dealt to servers of {}", counts.gpus(), counts.gpus_per_server),
+                      rows.place(header, header.fields[1]), "GPUs are the nodes that are neither NVSwitch nor switch");
   }
   diagnostics.throw_if_errors();
   return counts;
@@ -56,17 +55,15 @@ std::vector<HostId> place_nvswitches(const Counts& counts, const std::vector<Rol
     for (const auto& [nvswitch, other] : {std::pair(cable.a, cable.b), std::pair(cable.b, cable.a)}) {
       if (roles[nvswitch] != Role::nvswitch) continue;
       if (roles[other] == Role::packet_switch) {
-        diagnostics.error("nvswitch-leaves-host",
-                          "NVSwitch " + std::to_string(nvswitch) + " is joined to switch " + std::to_string(other),
+        diagnostics.error("nvswitch-leaves-host", fmt::format("NVSwitch {} is joined to switch {}", nvswitch, other),
                           source.at(cable.line), "an NVSwitch joins the GPUs of one server only");
       } else if (roles[other] == Role::gpu) {
         const HostId host = counts.host_of_gpu(other);
         if (!hosts[nvswitch].is_none() && hosts[nvswitch] != host) {
-          diagnostics.error("nvswitch-spans-hosts",
-                            "NVSwitch " + std::to_string(nvswitch) + " joins GPUs of servers " +
-                                std::to_string(hosts[nvswitch].index()) + " and " + std::to_string(host.index()),
-                            source.at(cable.line),
-                            "the header says " + std::to_string(counts.gpus_per_server) + " GPUs per server; is that right?");
+          diagnostics.error(
+              "nvswitch-spans-hosts",
+              fmt::format("NVSwitch {} joins GPUs of servers {} and {}", nvswitch, hosts[nvswitch].index(), host.index()),
+              source.at(cable.line), fmt::format("the header says {} GPUs per server; is that right?", counts.gpus_per_server));
         }
         hosts[nvswitch] = host;
       }
@@ -74,7 +71,7 @@ std::vector<HostId> place_nvswitches(const Counts& counts, const std::vector<Rol
   }
   for (std::uint32_t id = 0; id < counts.nodes; ++id) {
     if (roles[id] == Role::nvswitch && hosts[id].is_none()) {
-      diagnostics.error("nvswitch-without-gpus", "NVSwitch " + std::to_string(id) + " is joined to no GPU", source.whole_file(),
+      diagnostics.error("nvswitch-without-gpus", fmt::format("NVSwitch {} is joined to no GPU", id), source.whole_file(),
                         "drop it from the list of ids and lower the header's count, or give it links");
     }
   }
@@ -91,7 +88,7 @@ std::shared_ptr<const Topology> import_simai(const SourceText& source) {
       rows.ids(counts.nvswitches + counts.switches, counts.nodes, "NVSwitch and switch",
                [&](std::uint32_t id) -> std::optional<std::string> {
                  if (id >= counts.gpus()) return std::nullopt;
-                 return "GPUs are nodes 0 to " + std::to_string(counts.gpus() - 1) + ", NVSwitches and switches come after them";
+                 return fmt::format("GPUs are nodes 0 to {}, NVSwitches and switches come after them", counts.gpus() - 1);
                });
   std::vector<Role> roles(counts.nodes, Role::gpu);
   for (std::size_t i = 0; i < ids.size(); ++i) roles[ids[i]] = i < counts.nvswitches ? Role::nvswitch : Role::packet_switch;
@@ -106,13 +103,13 @@ std::shared_ptr<const Topology> import_simai(const SourceText& source) {
   for (std::uint32_t id = 0; id < counts.nodes; ++id) {
     switch (roles[id]) {
       case Role::gpu:
-        builder.add_endpoint(counts.host_of_gpu(id), NodeKind::gpu, std::to_string(id));
+        builder.add_endpoint(counts.host_of_gpu(id), NodeKind::gpu, fmt::to_string(id));
         break;
       case Role::nvswitch:
-        builder.add_inside(nvswitch_hosts[id], NodeKind::nvswitch, std::to_string(id));
+        builder.add_inside(nvswitch_hosts[id], NodeKind::nvswitch, fmt::to_string(id));
         break;
       case Role::packet_switch:
-        builder.add_switch(0, std::to_string(id));
+        builder.add_switch(0, fmt::to_string(id));
         break;
     }
   }
@@ -120,10 +117,8 @@ std::shared_ptr<const Topology> import_simai(const SourceText& source) {
   for (const NumberedCable& cable : cables) {
     const bool both = roles[cable.a] == Role::nvswitch && roles[cable.b] == Role::nvswitch;
     if (both && nvswitch_hosts[cable.a] != nvswitch_hosts[cable.b]) {
-      diagnostics.error(
-          "nvswitch-leaves-host",
-          "NVSwitches " + std::to_string(cable.a) + " and " + std::to_string(cable.b) + " belong to different servers",
-          source.at(cable.line), "an NVSwitch joins the GPUs of one server only");
+      diagnostics.error("nvswitch-leaves-host", fmt::format("NVSwitches {} and {} belong to different servers", cable.a, cable.b),
+                        source.at(cable.line), "an NVSwitch joins the GPUs of one server only");
       continue;
     }
     builder.add_cable(NodeId(cable.a), NodeId(cable.b), cable.rate, cable.delay);

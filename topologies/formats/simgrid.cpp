@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "topologies/formats/platform_graph.hpp"
 #include "topologies/formats/route_graph.hpp"
@@ -83,13 +85,13 @@ class SimgridReader {
   static bool is_zone(pugi::xml_node element) { return is(element, "zone") || is(element, "AS"); }
 
   void refuse(pugi::xml_node element, const std::string& help) {
-    diagnostics_.error("unsupported", "<" + std::string(element.name()) + "> is not supported", file_.place(element), help);
+    diagnostics_.error("unsupported", fmt::format("<{}> is not supported", element.name()), file_.place(element), help);
   }
 
   void check_version(pugi::xml_node platform) {
     const auto version = file_.required(platform, "version");
     if (!version || *version == "4" || *version == "4.1") return;
-    diagnostics_.error("bad-version", "version " + in_quotes(*version) + " is not known", file_.place(platform, "version"),
+    diagnostics_.error("bad-version", fmt::format("version {} is not known", in_quotes(*version)), file_.place(platform, "version"),
                        "versions 4 and 4.1 are read; SimGrid's tool simgrid_update_xml brings older files up to date");
   }
 
@@ -109,10 +111,10 @@ class SimgridReader {
     const std::string routing = file_.required(zone, "routing").value_or("Full");
     const Names known = {"Full", "Floyd", "Dijkstra", "DijkstraCache", "None", "Empty", "Cluster"};
     if (routing == "Vivaldi" || routing == "WIFI" || routing == "Wifi" || routing == "Star" || routing == "ns-3") {
-      diagnostics_.error("unsupported", "zones of routing " + in_quotes(routing) + " are not supported",
+      diagnostics_.error("unsupported", fmt::format("zones of routing {} are not supported", in_quotes(routing)),
                          file_.place(zone, "routing"), "write routes: Full, Floyd, Dijkstra, or clusters");
     } else if (std::find(known.begin(), known.end(), routing) == known.end()) {
-      diagnostics_.error("unknown-routing", "there is no routing " + in_quotes(routing), file_.place(zone, "routing"),
+      diagnostics_.error("unknown-routing", fmt::format("there is no routing {}", in_quotes(routing)), file_.place(zone, "routing"),
                          suggestion(routing, known, "routing"));
     }
     if (routing == "Cluster") return read_star(zone);
@@ -130,7 +132,7 @@ class SimgridReader {
       } else if (is(child, "peer")) {
         refuse(child, "write a <host>, its <link> and a <route>");
       } else if (is(child, "cabinet") || is(child, "backbone") || is(child, "host_link")) {
-        diagnostics_.error("unsupported", "<" + std::string(child.name()) + "> stands outside a zone of routing Cluster",
+        diagnostics_.error("unsupported", fmt::format("<{}> stands outside a zone of routing Cluster", child.name()),
                            file_.place(child), "give the zone routing=\"Cluster\"");
       } else if (is(child, "bypassRoute") || is(child, "bypassASroute") || is(child, "bypassZoneRoute")) {
         ++findings_.bypasses;
@@ -225,9 +227,9 @@ class SimgridReader {
     cluster.shared = policy != SimgridPolicy::fat_pipe;
     cluster.backbone = backbone;
     const std::string named = element.attribute("router_id").value();
-    cluster.router = !named.empty()
-                         ? named
-                         : element.attribute("prefix").value() + cluster.name + "_router" + element.attribute("suffix").value();
+    cluster.router = !named.empty() ? named
+                                    : fmt::format("{}{}_router{}", element.attribute("prefix").value(), cluster.name,
+                                                  element.attribute("suffix").value());
     cluster.router_is_named = route_ends_.contains(cluster.router);
     if (element.attribute("limiter_link")) {
       if (const auto limit = platform_.rate_of(element, "limiter_link")) cluster.rate = std::min(cluster.rate, *limit);
@@ -255,8 +257,8 @@ class SimgridReader {
       cluster.shape = SimgridCluster::Shape::torus;
     } else if (!shape.empty() && shape != "FLAT") {
       const Names known = {"FLAT", "FAT_TREE", "DRAGONFLY", "TORUS"};
-      diagnostics_.error("unknown-shape", "there is no topology " + in_quotes(shape), file_.place(element, "topology"),
-                         suggestion(shape, known, "topology"));
+      diagnostics_.error("unknown-shape", fmt::format("there is no topology {}", in_quotes(shape)),
+                         file_.place(element, "topology"), suggestion(shape, known, "topology"));
     }
     if (cluster.shape == SimgridCluster::Shape::flat) return;
     const auto text = file_.required(element, "topo_parameters");
@@ -271,7 +273,7 @@ class SimgridReader {
         std::uint32_t number = 0;
         const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), number);
         if (error != std::errc() || stop != part.data() + part.size()) {
-          diagnostics_.error("bad-value", in_quotes(part) + " in " + in_quotes(*text) + " is no whole number",
+          diagnostics_.error("bad-value", fmt::format("{} in {} is no whole number", in_quotes(part), in_quotes(*text)),
                              file_.place(element, "topo_parameters"), "numbers stand between \",\" and \";\", without blanks");
           return;
         }
@@ -310,12 +312,13 @@ class SimgridReader {
     const bool could_limit =
         cluster.backbone->shared && limit / static_cast<std::int64_t>(cluster.hosts.size()) < cluster.rate.in_bps();
     if (could_limit) {
-      findings_.assumptions.push_back("the backbone of cluster " + in_quotes(cluster.name) + " (" +
-                                      to_text(cluster.backbone->rate) + ") adds its delay and caps each host; that all " +
-                                      std::to_string(cluster.hosts.size()) + " hosts of " + to_text(cluster.rate) +
-                                      " together share it in SimGrid is lost");
+      findings_.assumptions.push_back(
+          fmt::format("the backbone of cluster {} ({}) adds its delay and caps each host; that all {} hosts of {} together share "
+                      "it in SimGrid is lost",
+                      in_quotes(cluster.name), to_text(cluster.backbone->rate), cluster.hosts.size(), to_text(cluster.rate)));
     } else if (!cluster.backbone->shared && cluster.backbone->rate < cluster.rate) {
-      findings_.assumptions.push_back("the FATPIPE backbone of cluster " + in_quotes(cluster.name) + " does not cap single flows");
+      findings_.assumptions.push_back(
+          fmt::format("the FATPIPE backbone of cluster {} does not cap single flows", in_quotes(cluster.name)));
     }
   }
 
@@ -327,7 +330,7 @@ class SimgridReader {
     const Names none;
     SimgridCluster cluster;
     cluster.name = zone.attribute("id").value();
-    cluster.router = cluster.name + "/router";
+    cluster.router = fmt::format("{}/router", cluster.name);
     for (const pugi::xml_node child : zone.children()) {
       if (is(child, "link")) {
         read_link(child);
@@ -357,8 +360,8 @@ class SimgridReader {
       const RoutedLink& b = platform_.links[*down];
       if (a.rate != b.rate || a.delay != b.delay) ++findings_.unequal;
       if (!cables.emplace(*host, std::pair(std::min(a.rate, b.rate), std::max(a.delay, b.delay))).second) {
-        diagnostics_.error("duplicate-route", "the host " + in_quotes(*host) + " has two host_links", file_.place(child, "id"),
-                           "keep one of them");
+        diagnostics_.error("duplicate-route", fmt::format("the host {} has two host_links", in_quotes(*host)),
+                           file_.place(child, "id"), "keep one of them");
       }
     }
     if (diagnostics_.has_errors()) return;
@@ -366,7 +369,7 @@ class SimgridReader {
     Duration behind;
     const bool has_exit = cluster.backbone && cluster.router_is_named;
     if (cluster.backbone) behind = Duration::ticks(cluster.backbone->delay.in_ticks() / 2);
-    const std::uint32_t hub = graph_.add_switch(has_exit ? cluster.name + "/backbone" : cluster.router, 1);
+    const std::uint32_t hub = graph_.add_switch(has_exit ? fmt::format("{}/backbone", cluster.name) : cluster.router, 1);
     std::uint32_t exit = hub;
     if (has_exit) {
       exit = graph_.add_switch(cluster.router);
@@ -388,8 +391,8 @@ class SimgridReader {
       const auto node = platform_.nodes.find(id);
       const auto cable = cables.find(id);
       if (cable == cables.end()) {
-        diagnostics_.error("missing-route", "the host " + in_quotes(id) + " has no host_link", file_.place(child, "id"),
-                           "write <host_link id=" + in_quotes(id) + " up=\"...\" down=\"...\"/>");
+        diagnostics_.error("missing-route", fmt::format("the host {} has no host_link", in_quotes(id)), file_.place(child, "id"),
+                           fmt::format("write <host_link id={} up=\"...\" down=\"...\"/>", in_quotes(id)));
       } else if (node != platform_.nodes.end() && !diagnostics_.has_errors()) {
         join(node->second, cable->second.first, cable->second.second);
       }
@@ -415,8 +418,7 @@ class SimgridReader {
 
   std::shared_ptr<const Topology> assemble() {
     if (graph_.node_count() + 2 * platform_.links.size() > 2 * PlatformGraph::nodes_max) {
-      diagnostics_.error("too-large",
-                         "there are more than " + std::to_string(PlatformGraph::nodes_max) + " hosts, routers and links",
+      diagnostics_.error("too-large", fmt::format("there are more than {} hosts, routers and links", PlatformGraph::nodes_max),
                          platform_.source.whole_file(), "describe a smaller platform");
       diagnostics_.throw_if_errors();
     }

@@ -4,6 +4,8 @@
 #include <array>
 #include <functional>
 
+#include <fmt/format.h>
+
 #include "topologies/link_limits.hpp"
 
 namespace weft {
@@ -19,9 +21,8 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 }
 
 ClusterError too_large(const SimgridCluster& cluster) {
-  return {"too-large", "the cluster \"" + cluster.name + "\" makes the platform too large",
-          "at most " + std::to_string(PlatformGraph::nodes_max) + " hosts and switches and " +
-              std::to_string(PlatformGraph::cables_max) + " cables are read"};
+  return {"too-large", fmt::format("the cluster \"{}\" makes the platform too large", cluster.name),
+          fmt::format("at most {} hosts and switches and {} cables are read", PlatformGraph::nodes_max, PlatformGraph::cables_max)};
 }
 
 bool fits(const PlatformGraph& graph, std::uint64_t nodes, std::uint64_t cables) {
@@ -31,8 +32,8 @@ bool fits(const PlatformGraph& graph, std::uint64_t nodes, std::uint64_t cables)
 
 ClusterError wrong_host_count(const SimgridCluster& cluster, std::uint64_t expected) {
   return {"count-mismatch",
-          "the cluster \"" + cluster.name + "\" has " + std::to_string(cluster.hosts.size()) + " hosts, its shape holds " +
-              (expected == endless ? "more than any" : std::to_string(expected)),
+          fmt::format("the cluster \"{}\" has {} hosts, its shape holds {}", cluster.name, cluster.hosts.size(),
+                      expected == endless ? "more than any" : fmt::format("{}", expected)),
           "let the radical list as many hosts as topo_parameters describe"};
 }
 
@@ -60,7 +61,7 @@ std::optional<ClusterError> add_flat(PlatformGraph& graph, const SimgridCluster&
     behind = Duration::ticks(cluster.backbone->delay.in_ticks() / 2);
     delay += cluster.backbone->delay - behind;
   }
-  const std::uint32_t hub = graph.add_switch(has_exit ? cluster.name + "/backbone" : cluster.router, 1);
+  const std::uint32_t hub = graph.add_switch(has_exit ? fmt::format("{}/backbone", cluster.name) : cluster.router, 1);
   for (const std::string& host : cluster.hosts) graph.join(graph.add_host(host), hub, rate, std::min(delay, link_delay_max));
   if (has_exit) {
     const std::uint32_t exit = graph.add_switch(cluster.router);
@@ -112,7 +113,7 @@ std::optional<ClusterError> add_fat_tree(PlatformGraph& graph, const SimgridClus
     const std::uint8_t kind = level == 0 ? leaf : level + 1 == levels ? spine : aggregation;
     std::vector<std::uint32_t> above;
     for (std::uint64_t i = 0; i < nodes[level + 1]; ++i) {
-      above.push_back(graph.add_switch(cluster.name + "/level" + std::to_string(level + 1) + "/" + std::to_string(i), kind));
+      above.push_back(graph.add_switch(fmt::format("{}/level{}/{}", cluster.name, level + 1, i), kind));
     }
     // Labels count their first digit fastest; those below digit `level` are alike on both levels.
     std::uint64_t stride = 1;
@@ -151,8 +152,7 @@ std::optional<ClusterError> add_dragonfly(PlatformGraph& graph, const SimgridClu
   if (hosts != cluster.hosts.size()) return wrong_host_count(cluster, hosts);
   if (groups > group_routers) {
     return ClusterError{"bad-topology",
-                        "a group has " + std::to_string(group_routers) + " routers, too few for a cable to each of " +
-                            std::to_string(groups) + " groups",
+                        fmt::format("a group has {} routers, too few for a cable to each of {} groups", group_routers, groups),
                         "router j of a group leads to group j: let groups be at most chassis x blades"};
   }
   // Pairs of blades per chassis, of chassis per blade and group, of groups. Every factor is at most
@@ -164,9 +164,8 @@ std::optional<ClusterError> add_dragonfly(PlatformGraph& graph, const SimgridClu
   const Bandwidth rate = width(cluster, cluster.rate, cluster.shared);
   std::vector<std::uint32_t> router;
   for (std::uint64_t i = 0; i < routers; ++i) {
-    router.push_back(graph.add_switch(cluster.name + "/group" + std::to_string(i / group_routers) + "/chassis" +
-                                          std::to_string(i / blades % chassis) + "/blade" + std::to_string(i % blades),
-                                      1));
+    router.push_back(graph.add_switch(
+        fmt::format("{}/group{}/chassis{}/blade{}", cluster.name, i / group_routers, i / blades % chassis, i % blades), 1));
   }
   for (std::uint64_t i = 0; i < hosts; ++i) {
     graph.join(graph.add_host(cluster.hosts[i]), router[i / hosts_per_router], rate, cluster.delay);
@@ -212,7 +211,7 @@ std::optional<ClusterError> add_torus(PlatformGraph& graph, const SimgridCluster
   std::vector<std::uint32_t> host;
   std::vector<std::uint32_t> router;
   for (const std::string& name : cluster.hosts) host.push_back(graph.add_host(name));
-  for (const std::string& name : cluster.hosts) router.push_back(graph.add_switch(name + "/router", 1));
+  for (const std::string& name : cluster.hosts) router.push_back(graph.add_switch(fmt::format("{}/router", name), 1));
   const auto links = static_cast<std::uint32_t>(std::min<std::size_t>(2 * sizes.size(), UINT32_MAX));
   for (std::uint64_t i = 0; i < hosts; ++i) graph.join(host[i], router[i], bundle(rate, links), Duration::zero());
   std::uint64_t stride = 1;

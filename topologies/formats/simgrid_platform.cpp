@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 
 namespace weft {
@@ -18,15 +20,15 @@ bool SimgridPlatform::claim(const std::string& name, pugi::xml_node element, Lin
   const SourcePlace place = file.place(element, "id");
   const auto [first, is_new] = lines.emplace(name, place.line);
   if (!is_new) {
-    diagnostics.error("duplicate-name", std::string("there are two ") + what + "s called " + in_quotes(name), place,
-                      "the first is at line " + std::to_string(first->second) + "; ids are unique in a platform");
+    diagnostics.error("duplicate-name", fmt::format("there are two {}s called {}", what, in_quotes(name)), place,
+                      fmt::format("the first is at line {}; ids are unique in a platform", first->second));
   }
   return is_new;
 }
 
 bool SimgridPlatform::room_for_one(pugi::xml_node element) {
   if (graph.node_count() < PlatformGraph::nodes_max) return true;
-  diagnostics.error("too-large", "there are more than " + std::to_string(PlatformGraph::nodes_max) + " hosts and routers",
+  diagnostics.error("too-large", fmt::format("there are more than {} hosts and routers", PlatformGraph::nodes_max),
                     file.place(element), "describe a smaller platform");
   return false;
 }
@@ -58,8 +60,8 @@ SimgridPolicy SimgridPlatform::policy_of(pugi::xml_node element, const char* att
   if (text == "WIFI") {
     diagnostics.error("unsupported", "wireless links are not supported", file.place(element, attribute), "write SHARED");
   } else {
-    diagnostics.error("unknown-policy", "there is no sharing policy " + in_quotes(text), file.place(element, attribute),
-                      suggestion(text, known, "policy"));
+    diagnostics.error("unknown-policy", fmt::format("there is no sharing policy {}", in_quotes(text)),
+                      file.place(element, attribute), suggestion(text, known, "policy"));
   }
   return otherwise;
 }
@@ -81,12 +83,12 @@ std::optional<std::vector<std::uint64_t>> SimgridPlatform::radical_of(pugi::xml_
       error = second.ec;
     }
     if (error != std::errc() || stop != end || last < first) {
-      diagnostics.error("bad-radical", in_quotes(*text) + " lists no numbers of hosts", file.place(element, "radical"),
-                        "write ranges and numbers between commas, such as \"0-15,20\"");
+      diagnostics.error("bad-radical", fmt::format("{} lists no numbers of hosts", in_quotes(*text)),
+                        file.place(element, "radical"), "write ranges and numbers between commas, such as \"0-15,20\"");
       return std::nullopt;
     }
     if (last - first >= PlatformGraph::nodes_max - std::min<std::uint64_t>(numbers.size(), PlatformGraph::nodes_max)) {
-      diagnostics.error("too-large", "the radical lists more than " + std::to_string(PlatformGraph::nodes_max) + " hosts",
+      diagnostics.error("too-large", fmt::format("the radical lists more than {} hosts", PlatformGraph::nodes_max),
                         file.place(element, "radical"), "describe a smaller platform");
       return std::nullopt;
     }
@@ -111,11 +113,12 @@ std::optional<std::vector<std::string>> SimgridPlatform::hosts_of(pugi::xml_node
   }
   std::vector<std::string> hosts;
   for (const std::uint64_t number : *radical) {
-    hosts.push_back(prefix + std::to_string(number) + suffix);
+    hosts.push_back(fmt::format("{}{}{}", prefix, number, suffix));
     const auto [first, is_new] = node_lines.emplace(hosts.back(), file.place(element).line);
     if (is_new) continue;
-    diagnostics.error("duplicate-name", "there are two nodes called " + in_quotes(hosts.back()), file.place(element, "radical"),
-                      "the first is at line " + std::to_string(first->second) + "; ids are unique in a platform");
+    diagnostics.error("duplicate-name", fmt::format("there are two nodes called {}", in_quotes(hosts.back())),
+                      file.place(element, "radical"),
+                      fmt::format("the first is at line {}; ids are unique in a platform", first->second));
     return std::nullopt;
   }
   return hosts;
@@ -132,7 +135,7 @@ std::optional<std::uint32_t> SimgridPlatform::link_of(pugi::xml_node element, co
     const auto base = link_numbers.find(id->substr(0, id->size() - ending.size()));
     if (base != link_numbers.end() && policies[base->second] == SimgridPolicy::split_duplex) return base->second;
   }
-  diagnostics.error("unknown-link", "there is no link " + in_quotes(*id), file.place(element, attribute),
+  diagnostics.error("unknown-link", fmt::format("there is no link {}", in_quotes(*id)), file.place(element, attribute),
                     similar(*id, link_lines, "link"));
   return std::nullopt;
 }
@@ -142,9 +145,8 @@ std::string SimgridPlatform::similar(const std::string& name, const Lines& lines
   std::vector<std::string> known;
   for (const auto& [key, line] : lines) known.push_back(key);
   const std::string best = closest(name, known);
-  if (!best.empty())
-    return "did you mean " + in_quotes(best) + "? it is defined at line " + std::to_string(lines.find(best)->second);
-  return "define the " + what + " before the routes, or correct the name";
+  if (!best.empty()) return fmt::format("did you mean {}? it is defined at line {}", in_quotes(best), lines.find(best)->second);
+  return fmt::format("define the {} before the routes, or correct the name", what);
 }
 
 }  // namespace weft

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 
 namespace weft {
@@ -75,7 +77,7 @@ bool SimgridRoutes::symmetrical(pugi::xml_node route, bool complain) {
   const std::string text = route.attribute("symmetrical").value();
   if (text.empty() || text == "YES" || text == "yes") return true;
   if (text != "NO" && text != "no" && complain) {
-    platform_.diagnostics.error("bad-value", "symmetrical is YES or NO, not " + in_quotes(text),
+    platform_.diagnostics.error("bad-value", fmt::format("symmetrical is YES or NO, not {}", in_quotes(text)),
                                 platform_.file.place(route, "symmetrical"), "leave it out for YES");
   }
   return false;
@@ -85,8 +87,8 @@ void SimgridRoutes::read_zone_route(pugi::xml_node route) {
   for (const char* attribute : {"src", "dst"}) {
     const auto zone = platform_.file.required(route, attribute);
     if (zone && !platform_.zone_lines.contains(*zone)) {
-      platform_.diagnostics.error("unknown-node", "there is no zone " + in_quotes(*zone), platform_.file.place(route, attribute),
-                                  platform_.similar(*zone, platform_.zone_lines, "zone"));
+      platform_.diagnostics.error("unknown-node", fmt::format("there is no zone {}", in_quotes(*zone)),
+                                  platform_.file.place(route, attribute), platform_.similar(*zone, platform_.zone_lines, "zone"));
     }
   }
   read_route(route, "gw_src", "gw_dst");
@@ -109,7 +111,7 @@ void SimgridRoutes::read_route(pugi::xml_node element, const char* source, const
     platform_.file.check(child, link_attributes, none);
     const std::string direction = child.attribute("direction").value();
     if (!direction.empty() && direction != "UP" && direction != "DOWN" && direction != "NONE") {
-      platform_.diagnostics.error("bad-value", "a direction is UP, DOWN or NONE, not " + in_quotes(direction),
+      platform_.diagnostics.error("bad-value", fmt::format("a direction is UP, DOWN or NONE, not {}", in_quotes(direction)),
                                   platform_.file.place(child, "direction"), "leave it out for links that are not SPLITDUPLEX");
     }
     if (const auto link = platform_.link_of(child, "id")) route.links.push_back(*link);
@@ -137,12 +139,11 @@ void SimgridRoutes::claim_route(const ListedRoute& route, pugi::xml_node element
     const auto pair = backwards ? std::pair(route.to, route.from) : std::pair(route.from, route.to);
     const auto [first, is_new] = route_lines_.emplace(pair, line);
     if (is_new) continue;
-    platform_.diagnostics.error(
-        "duplicate-route",
-        "there are two routes from " + in_quotes(platform_.graph.name(pair.first)) + " to " +
-            in_quotes(platform_.graph.name(pair.second)),
-        platform_.file.place(element),
-        "the first is at line " + std::to_string(first->second) + "; symmetrical=\"NO\" makes a route one-way");
+    platform_.diagnostics.error("duplicate-route",
+                                fmt::format("there are two routes from {} to {}", in_quotes(platform_.graph.name(pair.first)),
+                                            in_quotes(platform_.graph.name(pair.second))),
+                                platform_.file.place(element),
+                                fmt::format("the first is at line {}; symmetrical=\"NO\" makes a route one-way", first->second));
     return;
   }
 }
@@ -154,7 +155,7 @@ std::optional<std::uint32_t> SimgridRoutes::end_of(pugi::xml_node route, const c
   if (found != platform_.nodes.end()) return found->second;
   // Of a cluster that is itself in error nothing is known; its own error says enough.
   if (platform_.diagnostics.has_errors() && platform_.nodes.empty()) return std::nullopt;
-  platform_.diagnostics.error("unknown-node", "there is no host or router " + in_quotes(*name),
+  platform_.diagnostics.error("unknown-node", fmt::format("there is no host or router {}", in_quotes(*name)),
                               platform_.file.place(route, attribute),
                               name->find("_router") != std::string::npos
                                   ? "only FLAT clusters have a router, called PREFIX + ID + _router + SUFFIX or as router_id says"

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "topologies/link_limits.hpp"
 
@@ -49,7 +51,8 @@ std::optional<double> seconds_of(std::string_view unit) {
 std::optional<Bandwidth> SimgridUnits::rate(std::string_view text, const SourcePlace& place) {
   const std::optional<Number> number = split(text);
   if (!number) {
-    diagnostics_.error("bad-value", in_quotes(text) + " is no rate", place, "write a number and a unit, such as 125MBps or 10Gbps");
+    diagnostics_.error("bad-value", fmt::format("{} is no rate", in_quotes(text)), place,
+                       "write a number and a unit, such as 125MBps or 10Gbps");
     return std::nullopt;
   }
   double factor = 8;
@@ -61,7 +64,7 @@ std::optional<Bandwidth> SimgridUnits::rate(std::string_view text, const SourceP
     const std::optional<double> prefix =
         bytes || bits ? prefix_factor(number->unit.substr(0, number->unit.size() - 3)) : std::nullopt;
     if (!prefix) {
-      diagnostics_.error("unknown-unit", "there is no unit of rate " + in_quotes(number->unit), place,
+      diagnostics_.error("unknown-unit", fmt::format("there is no unit of rate {}", in_quotes(number->unit)), place,
                          "bps (bits) or Bps (bytes) with k, M, G, T or Ki, Mi, Gi, Ti before it");
       return std::nullopt;
     }
@@ -69,13 +72,13 @@ std::optional<Bandwidth> SimgridUnits::rate(std::string_view text, const SourceP
   }
   const double bps = number->value * factor;
   if (bps == 0) {
-    diagnostics_.error("zero-bandwidth", "a link needs a rate above zero, not " + in_quotes(text), place,
+    diagnostics_.error("zero-bandwidth", fmt::format("a link needs a rate above zero, not {}", in_quotes(text)), place,
                        "leave a link out to take it away");
     return std::nullopt;
   }
   if (!(bps >= 1) || bps > static_cast<double>(link_rate_max.in_bps())) {
-    diagnostics_.error("out-of-range", "the rate " + in_quotes(text) + " is not what a link may have", place,
-                       "1bps to " + to_text(link_rate_max));
+    diagnostics_.error("out-of-range", fmt::format("the rate {} is not what a link may have", in_quotes(text)), place,
+                       fmt::format("1bps to {}", to_text(link_rate_max)));
     return std::nullopt;
   }
   return Bandwidth::bps(std::llround(bps));
@@ -84,7 +87,8 @@ std::optional<Bandwidth> SimgridUnits::rate(std::string_view text, const SourceP
 std::optional<Duration> SimgridUnits::time(std::string_view text, const SourcePlace& place) {
   const std::optional<Number> number = split(text);
   if (!number) {
-    diagnostics_.error("bad-value", in_quotes(text) + " is no time", place, "write a number and a unit, such as 50us");
+    diagnostics_.error("bad-value", fmt::format("{} is no time", in_quotes(text)), place,
+                       "write a number and a unit, such as 50us");
     return std::nullopt;
   }
   double seconds = number->value;
@@ -93,14 +97,15 @@ std::optional<Duration> SimgridUnits::time(std::string_view text, const SourcePl
   } else {
     const std::optional<double> unit = seconds_of(number->unit);
     if (!unit) {
-      diagnostics_.error("unknown-unit", "there is no unit of time " + in_quotes(number->unit), place,
+      diagnostics_.error("unknown-unit", fmt::format("there is no unit of time {}", in_quotes(number->unit)), place,
                          "one of ps, ns, us, ms, s, m, h, d and w");
       return std::nullopt;
     }
     seconds *= *unit;
   }
   if (!(seconds >= 0) || seconds > link_delay_max.in_s()) {
-    diagnostics_.error("out-of-range", "a link cannot take " + in_quotes(text), place, "zero to " + to_text(link_delay_max));
+    diagnostics_.error("out-of-range", fmt::format("a link cannot take {}", in_quotes(text)), place,
+                       fmt::format("zero to {}", to_text(link_delay_max)));
     return std::nullopt;
   }
   return Duration::from_seconds(seconds);

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 
 namespace weft {
@@ -28,7 +30,7 @@ class XmlFile::ContentWalker final : public pugi::xml_tree_walker {
   bool visit(pugi::xml_node node, int levels_above) {
     if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) {
       if (node.parent().name() == with_text_) return true;
-      file_.diagnostics_.error("stray-text", "there is text inside <" + std::string(node.parent().name()) + ">",
+      file_.diagnostics_.error("stray-text", fmt::format("there is text inside <{}>", node.parent().name()),
                                file_.place(node.parent()), "elements hold attributes and elements; is a bracket missing?");
       return true;
     }
@@ -37,11 +39,11 @@ class XmlFile::ContentWalker final : public pugi::xml_tree_walker {
     std::sort(names_.begin(), names_.end());
     const auto twice = std::adjacent_find(names_.begin(), names_.end());
     if (twice != names_.end()) {
-      file_.diagnostics_.error("duplicate-attribute", "<" + std::string(node.name()) + "> has two attributes " + in_quotes(*twice),
+      file_.diagnostics_.error("duplicate-attribute", fmt::format("<{}> has two attributes {}", node.name(), in_quotes(*twice)),
                                file_.place(node), "keep one of them");
     }
     if (levels_above < depth_max) return true;
-    file_.diagnostics_.error("too-deep", "elements nest more than " + std::to_string(depth_max) + " deep", file_.place(node),
+    file_.diagnostics_.error("too-deep", fmt::format("elements nest more than {} deep", depth_max), file_.place(node),
                              "is an element not closed?");
     return false;
   }
@@ -62,8 +64,8 @@ XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_vi
     const std::size_t at = std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0)), text.size() - 1);
     std::string message = result ? "no document element found" : result.description();
     if (!message.empty()) message.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(message.front())));
-    fail("bad-xml", "this is no well-formed XML: " + message, source.at_offset(at),
-         std::string(what) + " is expected; every element must be closed by its own name");
+    fail("bad-xml", fmt::format("this is no well-formed XML: {}", message), source.at_offset(at),
+         fmt::format("{} is expected; every element must be closed by its own name", what));
   }
   root_ = document_.document_element();
   // Unless it is told to read fragments, the parser throws text beside the root away without a
@@ -73,11 +75,11 @@ XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_vi
     const auto start = static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 0));
     const std::size_t at = std::min(text.find_first_not_of(" \t\r\n", start), text.size() - 1);
     fail("bad-xml", "this is no well-formed XML: there is text outside of its element", source.at_offset(at),
-         std::string(what) + " is expected; nothing but comments stands beside it");
+         fmt::format("{} is expected; nothing but comments stands beside it", what));
   }
   if (root_.name() != root) {
-    fail("wrong-root", "the file holds <" + std::string(root_.name()) + ">, not <" + std::string(root) + ">", place(root_),
-         std::string(what) + " is expected here");
+    fail("wrong-root", fmt::format("the file holds <{}>, not <{}>", root_.name(), root), place(root_),
+         fmt::format("{} is expected here", what));
   }
   check_content(with_text);
   diagnostics.throw_if_errors();
@@ -85,8 +87,8 @@ XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_vi
 
 void XmlFile::check_content(std::string_view with_text) {
   for (pugi::xml_node other = root_.next_sibling(); other; other = other.next_sibling()) {
-    diagnostics_.error("second-root", "there is more after the end of <" + std::string(root_.name()) + ">", place(other),
-                       "a file holds one <" + std::string(root_.name()) + ">");
+    diagnostics_.error("second-root", fmt::format("there is more after the end of <{}>", root_.name()), place(other),
+                       fmt::format("a file holds one <{}>", root_.name()));
   }
   ContentWalker walker(*this, with_text);
   root_.traverse(walker);
@@ -129,14 +131,14 @@ void XmlFile::check(pugi::xml_node element, std::span<const std::string> attribu
     const std::string name = attribute.name();
     if (std::find(attributes.begin(), attributes.end(), name) != attributes.end()) continue;
     // To find one takes a walk from the start of the element.
-    diagnostics_.error("unknown-attribute", "<" + std::string(element.name()) + "> has no attribute " + in_quotes(name),
+    diagnostics_.error("unknown-attribute", fmt::format("<{}> has no attribute {}", element.name(), in_quotes(name)),
                        diagnostics_.is_full() ? place(element) : place(element, name), suggestion(name, attributes, "attribute"));
   }
   for (const pugi::xml_node child : element.children()) {
     if (child.type() != pugi::node_element) continue;
     const std::string name = child.name();
     if (std::find(elements.begin(), elements.end(), name) != elements.end()) continue;
-    diagnostics_.error("unknown-element", "<" + std::string(element.name()) + "> holds no <" + name + ">", place(child),
+    diagnostics_.error("unknown-element", fmt::format("<{}> holds no <{}>", element.name(), name), place(child),
                        elements.empty() ? "nothing stands inside it" : suggestion(name, elements, "element"));
   }
 }
@@ -144,8 +146,8 @@ void XmlFile::check(pugi::xml_node element, std::span<const std::string> attribu
 std::optional<std::string> XmlFile::required(pugi::xml_node element, const char* attribute) const {
   std::string value = element.attribute(attribute).value();
   if (!value.empty()) return value;
-  diagnostics_.error("missing-attribute", "<" + std::string(element.name()) + "> needs the attribute " + in_quotes(attribute),
-                     place(element, attribute), "write " + std::string(attribute) + "=\"...\"");
+  diagnostics_.error("missing-attribute", fmt::format("<{}> needs the attribute {}", element.name(), in_quotes(attribute)),
+                     place(element, attribute), fmt::format("write {}=\"...\"", attribute));
   return std::nullopt;
 }
 
@@ -154,7 +156,7 @@ std::optional<std::int64_t> XmlFile::integer(pugi::xml_node element, const char*
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && stop == text.data() + text.size()) return value;
-  diagnostics_.error("bad-number", in_quotes(text) + " is not a whole number", place(element, attribute),
+  diagnostics_.error("bad-number", fmt::format("{} is not a whole number", in_quotes(text)), place(element, attribute),
                      "write it in digits, without unit");
   return std::nullopt;
 }

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
@@ -26,10 +28,10 @@ namespace {
 
 std::string op_title(const RoleDag& dag, OpId op) {
   const std::string_view name = dag.name(op);
-  return name.empty() ? "op " + std::to_string(op.index()) : "op " + in_quotes(name);
+  return name.empty() ? fmt::format("op {}", op.index()) : fmt::format("op {}", in_quotes(name));
 }
 
-std::string rank_title(std::uint32_t rank) { return "rank " + std::to_string(rank); }
+std::string rank_title(std::uint32_t rank) { return fmt::format("rank {}", rank); }
 
 class Checker {
  public:
@@ -127,45 +129,48 @@ class Checker {
 
   void check_use(std::size_t role, const Use& use, OpId op) {
     const Communicator& groups = workload_.communicators[use.communicator];
-    const std::string title = op_title(workload_.roles[role], op) + " of role " + in_quotes(workload_.role_names[role]);
+    const std::string title =
+        fmt::format("{} of role {}", op_title(workload_.roles[role], op), in_quotes(workload_.role_names[role]));
     for (const RankId player : players_.of(role)) {
       const std::uint32_t rank = player.index();
       const GroupId group = groups.group_of(RankId(rank));
       if (group.is_none()) {
-        diagnostics_.error("no-group",
-                           rank_title(rank) + " runs " + title + " but is in no group of communicator " + in_quotes(groups.name()),
-                           place_, "add the rank to a group, or let it play another role");
+        diagnostics_.error(
+            "no-group",
+            fmt::format("{} runs {} but is in no group of communicator {}", rank_title(rank), title, in_quotes(groups.name())),
+            place_, "add the rank to a group, or let it play another role");
         return;
       }
       const auto size = static_cast<std::uint32_t>(groups.ranks(group).size());
       if (use.addressing == PeerAddressing::absolute && (use.peer < 0 || static_cast<std::uint32_t>(use.peer) >= size)) {
-        diagnostics_.error("peer-out-of-range",
-                           (use.is_message ? "peer " : "root ") + std::to_string(use.peer) + " of " + title +
-                               " is outside the group of " + rank_title(rank) + ", which has " + std::to_string(size) +
-                               " ranks in communicator " + in_quotes(groups.name()),
-                           place_, "positions in a group count from 0");
+        diagnostics_.error(
+            "peer-out-of-range",
+            fmt::format("{}{} of {} is outside the group of {}, which has {} ranks in communicator {}",
+                        use.is_message ? "peer " : "root ", use.peer, title, rank_title(rank), size, in_quotes(groups.name())),
+            place_, "positions in a group count from 0");
         return;
       }
       if (!use.is_message && use.addressing == PeerAddressing::relative && size > 1) {
         diagnostics_.error("group-mismatch",
-                           title + " has a root relative to the rank, so the ranks of a group name different roots", place_,
-                           "give the root as a position in the group");
+                           fmt::format("{} has a root relative to the rank, so the ranks of a group name different roots", title),
+                           place_, "give the root as a position in the group");
         return;
       }
       if (use.splits && workload_.splits[*use.splits].positions() != size) {
-        diagnostics_.error("splits-mismatch",
-                           "splits " + in_quotes(workload_.splits[*use.splits].name()) + " of " + title + " are for a group of " +
-                               std::to_string(workload_.splits[*use.splits].positions()) + ", but the group of " +
-                               rank_title(rank) + " in communicator " + in_quotes(groups.name()) + " has " +
-                               counted(size, "rank", "ranks"),
-                           place_, "a table has a row for each rank of the group");
+        diagnostics_.error(
+            "splits-mismatch",
+            fmt::format("splits {} of {} are for a group of {}, but the group of {} in communicator {} has {}",
+                        in_quotes(workload_.splits[*use.splits].name()), title, workload_.splits[*use.splits].positions(),
+                        rank_title(rank), in_quotes(groups.name()), counted(size, "rank", "ranks")),
+            place_, "a table has a row for each rank of the group");
         return;
       }
       if (use.is_message &&
           workload_.communicators[use.communicator].peer_of(RankId(rank), use.addressing, use.peer) == RankId(rank)) {
-        diagnostics_.error("peer-out-of-range",
-                           title + " makes " + rank_title(rank) + " talk to itself in communicator " + in_quotes(groups.name()),
-                           place_, "name another peer; a copy inside a rank is a compute op");
+        diagnostics_.error(
+            "peer-out-of-range",
+            fmt::format("{} makes {} talk to itself in communicator {}", title, rank_title(rank), in_quotes(groups.name())), place_,
+            "name another peer; a copy inside a rank is a compute op");
         return;
       }
     }
@@ -190,27 +195,27 @@ class Checker {
     const Op op = dag.op(id);
     std::string text(to_text(op.collective));
     if (op.collective == CollectiveType::all_to_all_v) {
-      text += " of splits " + in_quotes(workload_.splits[op.splits].name());
+      text += fmt::format(" of splits {}", in_quotes(workload_.splits[op.splits].name()));
     } else if (op.collective != CollectiveType::barrier) {
-      text += " of " + to_text(op.bytes);
+      text += fmt::format(" of {}", to_text(op.bytes));
     }
     const bool from_root = op.collective == CollectiveType::broadcast || op.collective == CollectiveType::scatter;
-    if (has_root(op.collective)) text += (from_root ? " from root " : " to root ") + std::to_string(op.peer);
-    return text + " (" + op_title(dag, id) + ")";
+    if (has_root(op.collective)) text += fmt::format("{}{}", from_root ? " from root " : " to root ", op.peer);
+    return fmt::format("{} ({})", text, op_title(dag, id));
   }
 
   void compare(std::uint16_t c, std::uint32_t rank_a, std::uint32_t rank_b) {
-    static const std::vector<OpId> kNone;
+    static const std::vector<OpId> no_ops;
     const auto ops_of = [&](std::uint32_t rank) -> const std::vector<OpId>& {
       const auto& by_communicator = roles_[workload_.role_of[rank]].collectives;
       const auto found = by_communicator.find(c);
-      return found == by_communicator.end() ? kNone : found->second;
+      return found == by_communicator.end() ? no_ops : found->second;
     };
     const RoleDag& dag_a = workload_.dag_of(RankId(rank_a));
     const RoleDag& dag_b = workload_.dag_of(RankId(rank_b));
     const std::vector<OpId>& a = ops_of(rank_a);
     const std::vector<OpId>& b = ops_of(rank_b);
-    const std::string where = " in communicator " + in_quotes(workload_.communicators[c].name());
+    const std::string where = fmt::format(" in communicator {}", in_quotes(workload_.communicators[c].name()));
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
       const Op op_a = dag_a.op(a[i]);
       const Op op_b = dag_b.op(b[i]);
@@ -218,8 +223,8 @@ class Checker {
       const bool same_splits = op_a.splits == op_b.splits;
       if (op_a.collective == op_b.collective && op_a.bytes == op_b.bytes && same_root && same_splits) continue;
       diagnostics_.error("group-mismatch",
-                         "collective number " + std::to_string(i) + where + " is " + collective_text(dag_a, a[i]) + " on " +
-                             rank_title(rank_a) + " but " + collective_text(dag_b, b[i]) + " on " + rank_title(rank_b),
+                         fmt::format("collective number {}{} is {} on {} but {} on {}", i, where, collective_text(dag_a, a[i]),
+                                     rank_title(rank_a), collective_text(dag_b, b[i]), rank_title(rank_b)),
                          place_, "all ranks of a group issue the same collectives in the same order");
       return;
     }
@@ -227,9 +232,9 @@ class Checker {
     const bool a_has_more = a.size() > b.size();
     const std::size_t at = std::min(a.size(), b.size());
     diagnostics_.error("group-mismatch",
-                       rank_title(a_has_more ? rank_b : rank_a) + " does not join " +
-                           (a_has_more ? collective_text(dag_a, a[at]) : collective_text(dag_b, b[at])) + where + ", which " +
-                           rank_title(a_has_more ? rank_a : rank_b) + " issues as number " + std::to_string(at),
+                       fmt::format("{} does not join {}{}, which {} issues as number {}", rank_title(a_has_more ? rank_b : rank_a),
+                                   a_has_more ? collective_text(dag_a, a[at]) : collective_text(dag_b, b[at]), where,
+                                   rank_title(a_has_more ? rank_a : rank_b), at),
                        place_, "all ranks of a group issue the same collectives in the same order");
   }
 
@@ -283,11 +288,11 @@ class Checker {
             ops_by_peer.emplace(workload_.communicators[communicator].peer_of(RankId(rank), address.first, address.second), op);
         if (is_new) continue;
         const RoleDag& dag = workload_.roles[role];
-        diagnostics_.error("ambiguous-peer",
-                           op_title(dag, other->second) + " and " + op_title(dag, op) + " of role " +
-                               in_quotes(workload_.role_names[role]) + " name the same peer of " + rank_title(rank) +
-                               " in two ways and have the same tag",
-                           place_, "name a peer in one way, or use different tags");
+        diagnostics_.error(
+            "ambiguous-peer",
+            fmt::format("{} and {} of role {} name the same peer of {} in two ways and have the same tag",
+                        op_title(dag, other->second), op_title(dag, op), in_quotes(workload_.role_names[role]), rank_title(rank)),
+            place_, "name a peer in one way, or use different tags");
         return true;
       }
     }
@@ -396,18 +401,17 @@ class Checker {
   }
 
   void report_single(const Message& message) {
-    const std::string what = " with tag " + std::to_string(message.tag) + " in communicator " +
-                             in_quotes(workload_.communicators[message.communicator].name()) + " (number " +
-                             std::to_string(message.ordinal) + " of its kind)";
+    const std::string what = fmt::format(" with tag {} in communicator {} (number {} of its kind)", message.tag,
+                                         in_quotes(workload_.communicators[message.communicator].name()), message.ordinal);
     if (message.is_receive) {
       diagnostics_.error("unmatched-receive",
-                         rank_title(message.destination) + " receives " + to_text(Bytes::of(message.bytes)) + " from " +
-                             rank_title(message.source) + " in " + op_of(message) + what + ", but nothing is sent",
+                         fmt::format("{} receives {} from {} in {}{}, but nothing is sent", rank_title(message.destination),
+                                     to_text(Bytes::of(message.bytes)), rank_title(message.source), op_of(message), what),
                          place_, "add the send, or remove the receive");
     } else {
       diagnostics_.error("unmatched-send",
-                         rank_title(message.source) + " sends " + to_text(Bytes::of(message.bytes)) + " to " +
-                             rank_title(message.destination) + " in " + op_of(message) + what + ", but nobody receives it",
+                         fmt::format("{} sends {} to {} in {}{}, but nobody receives it", rank_title(message.source),
+                                     to_text(Bytes::of(message.bytes)), rank_title(message.destination), op_of(message), what),
                          place_, "add the receive, or remove the send");
     }
   }
@@ -415,9 +419,9 @@ class Checker {
   void report_sizes(const Message& send, const Message& receive) {
     diagnostics_.error(
         "unmatched-send",
-        rank_title(send.source) + " sends " + to_text(Bytes::of(send.bytes)) + " to " + rank_title(send.destination) + " in " +
-            op_of(send) + ", but " + op_of(receive) + " receives " + to_text(Bytes::of(receive.bytes)),
-        place_, "a send and its receive have the same size; they match by tag " + std::to_string(send.tag) + " and order");
+        fmt::format("{} sends {} to {} in {}, but {} receives {}", rank_title(send.source), to_text(Bytes::of(send.bytes)),
+                    rank_title(send.destination), op_of(send), op_of(receive), to_text(Bytes::of(receive.bytes))),
+        place_, fmt::format("a send and its receive have the same size; they match by tag {} and order", send.tag));
   }
 
   const Workload& workload_;

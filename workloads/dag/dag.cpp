@@ -14,7 +14,7 @@ namespace weft {
 namespace {
 
 /// "No op": ends lists of op indices.
-constexpr std::uint32_t kNoOp = UINT32_MAX;
+constexpr std::uint32_t no_op = UINT32_MAX;
 
 /// Edges by source, in order of addition: successors of u are targets[begin[u]] .. targets[begin[u
 /// + 1]].
@@ -27,7 +27,7 @@ struct AddedEdges {
   std::uint32_t op_count() const { return static_cast<std::uint32_t>(begin.size() - 1); }
   std::span<const std::uint32_t> of(std::uint32_t op, bool with_streams) const {
     const std::size_t length = begin[op + 1] - begin[op];
-    const bool has_next = !next_in_stream.empty() && next_in_stream[op] != kNoOp;
+    const bool has_next = !next_in_stream.empty() && next_in_stream[op] != no_op;
     return {targets.data() + begin[op], length - (has_next && !with_streams ? 1 : 0)};
   }
 };
@@ -35,14 +35,14 @@ struct AddedEdges {
 std::vector<std::uint32_t> next_ops_in_streams(const std::vector<Op>& ops) {
   std::vector<std::uint32_t> next;
   if (std::none_of(ops.begin(), ops.end(), [](const Op& op) { return op.stream != 0; })) return next;
-  next.assign(ops.size(), kNoOp);
+  next.assign(ops.size(), no_op);
   // Only as long as needed: there may be very many very small roles.
   std::vector<std::uint32_t> last;
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
     const std::uint16_t stream = ops[i].stream;
     if (stream == 0) continue;
-    if (stream >= last.size()) last.resize(std::size_t{stream} + 1, kNoOp);
-    if (last[stream] != kNoOp) next[last[stream]] = i;
+    if (stream >= last.size()) last.resize(std::size_t{stream} + 1, no_op);
+    if (last[stream] != no_op) next[last[stream]] = i;
     last[stream] = i;
   }
   return next;
@@ -54,14 +54,14 @@ AddedEdges sort_by_source(const std::vector<Op>& ops, const std::vector<std::pai
   sorted.begin.assign(ops.size() + 1, 0);
   for (const auto& [dependency, op] : edges) ++sorted.begin[dependency + 1];
   for (std::size_t i = 0; i < sorted.next_in_stream.size(); ++i) {
-    if (sorted.next_in_stream[i] != kNoOp) ++sorted.begin[i + 1];
+    if (sorted.next_in_stream[i] != no_op) ++sorted.begin[i + 1];
   }
   for (std::size_t i = 0; i < ops.size(); ++i) sorted.begin[i + 1] += sorted.begin[i];
   sorted.targets.resize(sorted.begin.back());
   // `begin` doubles as the place to write next and is shifted back afterwards.
   for (const auto& [dependency, op] : edges) sorted.targets[sorted.begin[dependency]++] = op;
   for (std::size_t i = 0; i < sorted.next_in_stream.size(); ++i) {
-    if (sorted.next_in_stream[i] != kNoOp) sorted.targets[sorted.begin[i]++] = sorted.next_in_stream[i];
+    if (sorted.next_in_stream[i] != no_op) sorted.targets[sorted.begin[i]++] = sorted.next_in_stream[i];
   }
   for (std::size_t i = ops.size(); i > 0; --i) sorted.begin[i] = sorted.begin[i - 1];
   sorted.begin[0] = 0;
@@ -103,7 +103,7 @@ void drop_duplicates(std::vector<std::uint64_t>& begin, std::vector<std::uint32_
     std::sort(first, last);
     begin[op] = kept;
     // Kept values move to the front, never past what is still to be read.
-    std::uint32_t before = kNoOp;
+    std::uint32_t before = no_op;
     for (auto it = first; it != last; ++it) {
       if (*it == before) continue;
       before = *it;

@@ -7,11 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/textproto.hpp"
 #include "workloads/dag/element_type.hpp"
 #include "workloads/dag/limits.hpp"
+#include "workloads/dag/topological_order.hpp"
 #include "workloads/dag/workload_frame.hpp"
 
 namespace weft {
@@ -37,7 +40,7 @@ class RoleReader {
 
   RoleDag read() {
     if (file_.op_size() == 0) {
-      diagnostics_.error("no-ops", "role " + in_quotes(file_.name()) + " has no ops", role_place_,
+      diagnostics_.error("no-ops", fmt::format("role {} has no ops", in_quotes(file_.name())), role_place_,
                          "add op { ... }; a rank with nothing to do needs at least a compute op of 0s");
       return {};
     }
@@ -71,7 +74,7 @@ class RoleReader {
     return place.line > 0 ? place : otherwise;
   }
   std::string title(int op) const {
-    return file_.op(op).name().empty() ? "op number " + std::to_string(op) : "op " + in_quotes(file_.op(op).name());
+    return file_.op(op).name().empty() ? fmt::format("op number {}", op) : fmt::format("op {}", in_quotes(file_.op(op).name()));
   }
 
   void index_names() {
@@ -81,10 +84,11 @@ class RoleReader {
       if (name.empty()) continue;
       const auto [first, is_new] = by_name_.emplace(name, static_cast<std::uint32_t>(i));
       if (!is_new) {
-        diagnostics_.error("duplicate-op", "op " + in_quotes(name) + " is defined twice in role " + in_quotes(file_.name()),
+        diagnostics_.error("duplicate-op",
+                           fmt::format("op {} is defined twice in role {}", in_quotes(name), in_quotes(file_.name())),
                            inside(i).of(file_.op(i), "name"),
-                           "it is defined at line " + std::to_string(place_of(static_cast<int>(first->second)).line) +
-                               " already; give one of them another name");
+                           fmt::format("it is defined at line {} already; give one of them another name",
+                                       place_of(static_cast<int>(first->second)).line));
       }
     }
   }
@@ -99,27 +103,21 @@ class RoleReader {
       }
       const std::string best = closest(name, names);
       if (best.empty()) {
-        help = suggestion(name, names, "op") + "; dependencies name ops of the same role";
+        help = fmt::format("{}; dependencies name ops of the same role", suggestion(name, names, "op"));
       } else {
         const int at = place_of(static_cast<int>(by_name_.at(best))).line;
-        help = "did you mean " + in_quotes(best) + "? it is defined" + (at > 0 ? " at line " + std::to_string(at) : "");
+        help = fmt::format("did you mean {}? it is defined{}", in_quotes(best), at > 0 ? fmt::format(" at line {}", at) : "");
       }
     }
-    diagnostics_.error("unknown-op", title(op) + " depends on unknown op " + in_quotes(name),
+    diagnostics_.error("unknown-op", fmt::format("{} depends on unknown op {}", title(op), in_quotes(name)),
                        inside(op).of(file_.op(op), "deps", dependency), help);
   }
 
   void report_cycle(const RoleBuilder::Result& result) {
-    std::string chain;
-    constexpr std::size_t kShown = 12;
-    for (std::size_t i = 0; i < result.cycle.size() && i < kShown; ++i) {
-      chain += title(static_cast<int>(result.cycle[i])).substr(3) + " -> ";
-    }
-    if (result.cycle.size() > kShown) chain += "... -> ";
-    chain += title(static_cast<int>(result.cycle.front())).substr(3);
-    const std::string message =
-        result.cycle_uses_stream_order ? "the order of a stream contradicts dependencies: " : "ops wait for each other: ";
-    diagnostics_.error("cycle", message + chain, place_of(static_cast<int>(result.cycle.front())),
+    const std::string chain = cycle_text(result.cycle, [this](std::uint32_t op) { return title(static_cast<int>(op)).substr(3); });
+    const char* const what =
+        result.cycle_uses_stream_order ? "the order of a stream contradicts dependencies" : "ops wait for each other";
+    diagnostics_.error("cycle", fmt::format("{}: {}", what, chain), place_of(static_cast<int>(result.cycle.front())),
                        result.cycle_uses_stream_order
                            ? "ops of one stream run in the order in which they are written; move one, or give it another stream"
                            : "remove one of these dependencies (a -> b: b waits for a)");
@@ -130,7 +128,7 @@ class RoleReader {
     const FieldPlaces places = inside(i);
     Op op;
     if (file.stream() > UINT16_MAX) {
-      diagnostics_.error("out-of-range", "stream " + std::to_string(file.stream()) + " of " + title(i) + " is above 65535",
+      diagnostics_.error("out-of-range", fmt::format("stream {} of {} is above 65535", file.stream(), title(i)),
                          places.of(file, "stream"), "number streams from 1; 0 is no stream");
     } else {
       op.stream = static_cast<std::uint16_t>(file.stream());
@@ -153,13 +151,13 @@ class RoleReader {
         read_point_to_point(i, file.receive(), places.inside(file, "receive"), places.of(file, "receive"), op);
         op.kind = OpKind::receive;
         if (file.receive().has_priority()) {
-          diagnostics_.error("conflicting-fields", title(i) + " receives and has a priority",
+          diagnostics_.error("conflicting-fields", fmt::format("{} receives and has a priority", title(i)),
                              places.inside(file, "receive").of(file.receive(), "priority"),
                              "write it into the send; a message has its sender's");
         }
         break;
       case pb::Op::WHAT_NOT_SET:
-        diagnostics_.error("missing-field", title(i) + " does not say what it does", place_of(i),
+        diagnostics_.error("missing-field", fmt::format("{} does not say what it does", title(i)), place_of(i),
                            "add compute { ... }, collective { ... }, send { ... } or receive { ... }");
         break;
     }
@@ -173,17 +171,17 @@ class RoleReader {
     op.priority = priority_of(i, file, op.communicator, at);
     const std::string type = pb::CollectiveType_Name(file.type());
     if (file.type() == pb::COLLECTIVE_TYPE_UNSPECIFIED) {
-      diagnostics_.error("missing-field", title(i) + " does not say which collective it is", place,
+      diagnostics_.error("missing-field", fmt::format("{} does not say which collective it is", title(i)), place,
                          "add type: ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, ALL_TO_ALL_V, BROADCAST, REDUCE, GATHER, "
                          "SCATTER or BARRIER");
     } else if (file.root() != 0 && !has_root(op.collective)) {
-      diagnostics_.error("conflicting-fields", title(i) + " has a root, but " + type + " has none", at.of(file, "root"),
+      diagnostics_.error("conflicting-fields", fmt::format("{} has a root, but {} has none", title(i), type), at.of(file, "root"),
                          "remove root; BROADCAST, REDUCE, GATHER and SCATTER have one");
     }
     op.peer = position_of(i, file.root(), "root", op.communicator, at.of(file, "root"));
     if (!file.splits().empty() && op.collective != CollectiveType::all_to_all_v) {
-      diagnostics_.error("conflicting-fields", title(i) + " has splits, but is no ALL_TO_ALL_V", at.of(file, "splits"),
-                         "remove splits, or write type: ALL_TO_ALL_V without a size");
+      diagnostics_.error("conflicting-fields", fmt::format("{} has splits, but is no ALL_TO_ALL_V", title(i)),
+                         at.of(file, "splits"), "remove splits, or write type: ALL_TO_ALL_V without a size");
     }
     if (op.collective == CollectiveType::barrier) {
       refuse_size(i, file, at, "is a BARRIER", "a barrier moves no data; remove it");
@@ -199,12 +197,12 @@ class RoleReader {
     const bool has_type = file.dtype() != pb::ELEMENT_TYPE_UNSPECIFIED;
     if (file.size().empty() && !file.has_elements() && !has_type) return;
     const char* field = !file.size().empty() ? "size" : file.has_elements() ? "elements" : "dtype";
-    diagnostics_.error("conflicting-fields", title(i) + " " + what + " and has " + field, at.of(file, field), help);
+    diagnostics_.error("conflicting-fields", fmt::format("{} {} and has {}", title(i), what, field), at.of(file, field), help);
   }
 
   void read_splits(int i, const pb::Collective& file, const FieldPlaces& at, const SourcePlace& place, Op& op) {
     if (file.splits().empty()) {
-      diagnostics_.error("missing-field", title(i) + " does not say what it moves", place,
+      diagnostics_.error("missing-field", fmt::format("{} does not say what it moves", title(i)), place,
                          "add a line like splits: \"skew\", and a table splits { name: \"skew\" row { ... } ... } to the workload");
       return;
     }
@@ -214,9 +212,10 @@ class RoleReader {
       if (!diagnostics_.is_full()) {
         for (const SplitTable& table : frame_.splits) names.push_back(table.name());
       }
-      diagnostics_.error("unknown-splits", title(i) + " uses unknown splits " + in_quotes(file.splits()), at.of(file, "splits"),
-                         names.empty() ? "there are none; add splits { name: " + in_quotes(file.splits()) + " row { ... } ... }"
-                                       : suggestion(file.splits(), names, "splits"));
+      diagnostics_.error(
+          "unknown-splits", fmt::format("{} uses unknown splits {}", title(i), in_quotes(file.splits())), at.of(file, "splits"),
+          names.empty() ? fmt::format("there are none; add splits {{ name: {} row {{ ... }} ... }}", in_quotes(file.splits()))
+                        : suggestion(file.splits(), names, "splits"));
       return;
     }
     op.splits = *found;
@@ -229,9 +228,9 @@ class RoleReader {
     const std::uint32_t wrong = seats.group_size_min == table.positions() ? seats.group_size_max : seats.group_size_min;
     if (wrong == table.positions()) return;
     diagnostics_.error("splits-mismatch",
-                       "splits " + in_quotes(table.name()) + " of " + title(i) + " are for a group of " +
-                           std::to_string(table.positions()) + ", but a group in communicator " +
-                           in_quotes(frame_.communicators[op.communicator].name()) + " has " + counted(wrong, "rank", "ranks"),
+                       fmt::format("splits {} of {} are for a group of {}, but a group in communicator {} has {}",
+                                   in_quotes(table.name()), title(i), table.positions(),
+                                   in_quotes(frame_.communicators[op.communicator].name()), counted(wrong, "rank", "ranks")),
                        at.of(file, "splits"), "a table has a row for each rank of the group");
   }
 
@@ -240,9 +239,10 @@ class RoleReader {
     op.bytes = size_of(i, file, at, place);
     op.tag = file.tag();
     if (file.has_peer() == file.has_peer_offset()) {
-      diagnostics_.error(file.has_peer() ? "conflicting-fields" : "missing-field",
-                         title(i) + (file.has_peer() ? " has both peer and peer_offset" : " does not say who the other side is"),
-                         place, "write either peer: (a position in the group) or peer_offset: (from one's own position)");
+      diagnostics_.error(
+          file.has_peer() ? "conflicting-fields" : "missing-field",
+          fmt::format("{} {}", title(i), file.has_peer() ? "has both peer and peer_offset" : "does not say who the other side is"),
+          place, "write either peer: (a position in the group) or peer_offset: (from one's own position)");
     } else if (file.has_peer()) {
       op.peer = position_of(i, file.peer(), "peer", op.communicator, at.of(file, "peer"));
     } else {
@@ -255,22 +255,23 @@ class RoleReader {
   Duration duration_of(int i, const pb::Compute& file, const FieldPlaces& places) {
     const SourcePlace place = places.of(file_.op(i), "compute");
     if (file.duration().empty()) {
-      diagnostics_.error("missing-field", title(i) + " has no duration", place, "add a line like duration: \"1.5ms\"");
+      diagnostics_.error("missing-field", fmt::format("{} has no duration", title(i)), place,
+                         "add a line like duration: \"1.5ms\"");
       return {};
     }
     const SourcePlace at = places.inside(file_.op(i), "compute").of(file, "duration");
     const ParsedQuantity<Duration> parsed = parse_duration(file.duration());
     if (!parsed.value) {
-      diagnostics_.error("bad-value", "duration of " + title(i) + ": " + parsed.error.message, at, parsed.error.help);
+      diagnostics_.error("bad-value", fmt::format("duration of {}: {}", title(i), parsed.error.message), at, parsed.error.help);
       return {};
     }
     if (*parsed.value < Duration::zero()) {
-      diagnostics_.error("negative-duration", "duration of " + title(i) + " is negative", at, "durations are 0s or more");
+      diagnostics_.error("negative-duration", fmt::format("duration of {} is negative", title(i)), at, "durations are 0s or more");
       return {};
     }
     if (*parsed.value > op_duration_max) {
-      diagnostics_.error("out-of-range", "duration of " + title(i) + " is more than a year", at,
-                         "the longest op is " + to_text(op_duration_max));
+      diagnostics_.error("out-of-range", fmt::format("duration of {} is more than a year", title(i)), at,
+                         fmt::format("the longest op is {}", to_text(op_duration_max)));
       return {};
     }
     return *parsed.value;
@@ -280,12 +281,13 @@ class RoleReader {
   Bytes size_of(int i, const File& file, const FieldPlaces& at, const SourcePlace& place) {
     const bool has_type = file.dtype() != pb::ELEMENT_TYPE_UNSPECIFIED;
     if (file.size().empty() && !file.has_elements()) {
-      diagnostics_.error("missing-field", title(i) + " has no size", place,
+      diagnostics_.error("missing-field", fmt::format("{} has no size", title(i)), place,
                          "add a line like size: \"25MB\", or elements: 1000000 with dtype: BF16");
       return {};
     }
     if (!file.size().empty() && (file.has_elements() || has_type)) {
-      diagnostics_.error("conflicting-fields", title(i) + " has both size and " + (file.has_elements() ? "elements" : "dtype"),
+      diagnostics_.error("conflicting-fields",
+                         fmt::format("{} has both size and {}", title(i), file.has_elements() ? "elements" : "dtype"),
                          at.of(file, "size"), "write either size, or elements with dtype");
       return {};
     }
@@ -293,7 +295,7 @@ class RoleReader {
     const SourcePlace value_place = at.of(file, file.size().empty() ? "elements" : "size");
     if (file.size().empty()) {
       if (!has_type) {
-        diagnostics_.error("missing-field", title(i) + " has elements but no type of element", value_place,
+        diagnostics_.error("missing-field", fmt::format("{} has elements but no type of element", title(i)), value_place,
                            "add a line like dtype: BF16");
         return {};
       }
@@ -302,14 +304,15 @@ class RoleReader {
     } else {
       const ParsedQuantity<Bytes> parsed = parse_bytes(file.size());
       if (!parsed.value) {
-        diagnostics_.error("bad-value", "size of " + title(i) + ": " + parsed.error.message, value_place, parsed.error.help);
+        diagnostics_.error("bad-value", fmt::format("size of {}: {}", title(i), parsed.error.message), value_place,
+                           parsed.error.help);
         return {};
       }
       size = parsed.value;
     }
     if (!size || *size > op_size_max) {
-      diagnostics_.error("out-of-range", "size of " + title(i) + " is too large", value_place,
-                         "the largest op moves " + to_text(op_size_max));
+      diagnostics_.error("out-of-range", fmt::format("size of {} is too large", title(i)), value_place,
+                         fmt::format("the largest op moves {}", to_text(op_size_max)));
       return {};
     }
     return *size;
@@ -324,7 +327,7 @@ class RoleReader {
     if (!diagnostics_.is_full()) {
       for (const Communicator& communicator : frame_.communicators) names.push_back(communicator.name());
     }
-    diagnostics_.error("unknown-communicator", title(i) + " uses unknown communicator " + in_quotes(name),
+    diagnostics_.error("unknown-communicator", fmt::format("{} uses unknown communicator {}", title(i), in_quotes(name)),
                        at.of(file, "communicator"), suggestion(name, names, "communicator"));
     return 0;
   }
@@ -335,10 +338,8 @@ class RoleReader {
     if (!file.has_priority() && communicator > 0) priority = workload_.communicator(communicator - 1).priority();
     if (priority <= op_priority_max) return static_cast<std::uint8_t>(priority);
     if (file.has_priority()) {
-      diagnostics_.error(
-          "out-of-range",
-          "priority " + std::to_string(priority) + " of " + title(i) + " is above " + std::to_string(op_priority_max),
-          at.of(file, "priority"), priority_help);
+      diagnostics_.error("out-of-range", fmt::format("priority {} of {} is above {}", priority, title(i), op_priority_max),
+                         at.of(file, "priority"), priority_help);
     }
     return 0;
   }
@@ -349,10 +350,11 @@ class RoleReader {
     if (is_new) {
       entry->second = index_.seats_of(role_, communicator);
       if (entry->second.rank_without_group && !diagnostics_.has_errors()) {
-        diagnostics_.error("no-group",
-                           "rank " + std::to_string(entry->second.rank_without_group->index()) + " runs " + title(i) +
-                               " but is in no group of communicator " + in_quotes(frame_.communicators[communicator].name()),
-                           place.line > 0 ? place : place_of(i), "add the rank to a group, or let it play another role");
+        diagnostics_.error(
+            "no-group",
+            fmt::format("rank {} runs {} but is in no group of communicator {}", entry->second.rank_without_group->index(),
+                        title(i), in_quotes(frame_.communicators[communicator].name())),
+            place.line > 0 ? place : place_of(i), "add the rank to a group, or let it play another role");
       }
     }
     return entry->second.group_size_min;
@@ -362,8 +364,8 @@ class RoleReader {
     const std::uint32_t size = seat(i, communicator, place);
     if (position >= size && size != UINT32_MAX) {
       diagnostics_.error("peer-out-of-range",
-                         std::string(what) + " " + std::to_string(position) + " of " + title(i) + " is outside its group of " +
-                             std::to_string(size) + " in communicator " + in_quotes(frame_.communicators[communicator].name()),
+                         fmt::format("{} {} of {} is outside its group of {} in communicator {}", what, position, title(i), size,
+                                     in_quotes(frame_.communicators[communicator].name())),
                          place.line > 0 ? place : place_of(i), "positions in a group count from 0");
       return 0;
     }

@@ -1,5 +1,6 @@
 #include "workloads/dag/dag_writer.hpp"
 
+#include <fmt/format.h>
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 
 namespace pb = workload_file;
 
-constexpr std::uint32_t kOpsPerPiece = 1U << 16;
+constexpr std::uint32_t ops_per_piece = 1U << 16;
 
 /// Edges of a role by the op that waits, without those that its stream implies.
 struct Dependencies {
@@ -93,7 +94,7 @@ std::vector<std::string> unique_names(const RoleDag& dag) {
   }
   for (std::uint32_t i = 0; i < dag.size(); ++i) {
     if (!names[i].empty()) continue;
-    std::string name = "op" + std::to_string(i);
+    std::string name = "op" + fmt::to_string(i);
     while (!taken.insert(name).second) name += "_";
     names[i] = std::move(name);
   }
@@ -184,10 +185,10 @@ void write_workload_binary(const Workload& workload, const std::function<void(st
   for (std::size_t r = 0; r < workload.roles.size(); ++r) {
     const RoleDag& dag = workload.roles[r];
     const Dependencies dependencies(dag);
-    for (std::uint32_t first = 0; first < dag.size(); first += std::min(kOpsPerPiece, dag.size() - first)) {
+    for (std::uint32_t first = 0; first < dag.size(); first += std::min(ops_per_piece, dag.size() - first)) {
       pb::PackedOps& piece = *file.add_packed_ops();
       piece.set_role(static_cast<std::uint32_t>(r));
-      const std::uint32_t end = first + std::min(kOpsPerPiece, dag.size() - first);
+      const std::uint32_t end = first + std::min(ops_per_piece, dag.size() - first);
       piece.set_op_count(end - first);
       for (std::uint32_t i = first; i < end; ++i) {
         const Op op = dag.op(OpId(i));

@@ -27,7 +27,8 @@ enum class CollectiveType : std::uint8_t {
 inline constexpr std::size_t collective_types = static_cast<std::size_t>(CollectiveType::all_to_all_v) + 1;
 std::string_view to_text(OpKind kind);
 std::string_view to_text(CollectiveType type);
-/// Whether one position of the group is its source or its sink.
+/// Whether one position of the group is its source or its sink: of broadcast, reduce, gather and
+/// scatter.
 bool has_root(CollectiveType type);
 
 /// Where a compute op runs. CPU ops (launching kernels, loading data) leave the GPU free.

@@ -70,11 +70,11 @@ std::uint64_t count_overlaps(std::span<const std::uint32_t> resource_of, Edges e
   // One pass finds for 64 pairs which of them are joined; bit p of reached[i]: the first of pair p
   // comes before the op at i. Pairs that begin close to each other share a pass, which looks at no
   // more of the order than they span.
-  constexpr std::size_t kPairsPerPass = 64;
+  constexpr std::size_t pairs_per_pass = 64;
   std::uint64_t overlapping = 0;
   std::vector<std::uint64_t> reached(count);
-  for (std::size_t begin = 0; begin < pairs.size(); begin += kPairsPerPass) {
-    const auto pass = std::span(pairs).subspan(begin, std::min(kPairsPerPass, pairs.size() - begin));
+  for (std::size_t begin = 0; begin < pairs.size(); begin += pairs_per_pass) {
+    const auto pass = std::span(pairs).subspan(begin, std::min(pairs_per_pass, pairs.size() - begin));
     std::uint32_t last = 0;
     for (const auto& [before, after] : pass) last = std::max(last, after);
     std::fill(reached.begin() + pass.front().first, reached.begin() + last + 1, 0);

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/source_text.hpp"
 #include "workloads/dag/byte_stream.hpp"
@@ -19,9 +21,9 @@ namespace {
 
 namespace pb = workload_file;
 
-constexpr std::uint32_t kOpsPerPieceMax = 1U << 20;
+constexpr std::uint32_t ops_per_piece_max = 1U << 20;
 /// Larger fields than the largest sensible piece are a damaged file.
-constexpr std::uint64_t kFieldBytesMax = std::uint64_t{1} << 28;
+constexpr std::uint64_t field_bytes_max = std::uint64_t{1} << 28;
 
 enum WireType : std::uint32_t { varint = 0, fixed64 = 1, length_delimited = 2, fixed32 = 5 };
 
@@ -46,7 +48,7 @@ class BinaryReader {
         append_varint(raw, length);
       } else if (wire_type == length_delimited) {
         need(stream_.read_varint(length), field_offset);
-        if (length > kFieldBytesMax) not_a_workload(field_offset);
+        if (length > field_bytes_max) not_a_workload(field_offset);
         need(stream_.read(length, bytes), field_offset);
         append_varint(raw, length);
       } else {
@@ -65,7 +67,7 @@ class BinaryReader {
     finish_role();
     for (int r = 0; r < header_.role_size(); ++r) {
       if (workload_.roles[static_cast<std::size_t>(r)].size() == 0) {
-        fail("no-ops", "role \"" + workload_.role_names[static_cast<std::size_t>(r)] + "\" has no ops",
+        fail("no-ops", fmt::format("role \"{}\" has no ops", workload_.role_names[static_cast<std::size_t>(r)]),
              "if the file was cut off, fetch it again");
       }
     }
@@ -81,12 +83,12 @@ class BinaryReader {
     weft::fail(std::move(code), std::move(message), stream_.place(), std::move(help));
   }
   [[noreturn]] void not_a_workload(std::uint64_t offset) const {
-    fail("not-a-workload", "this is no binary Weft workload: unreadable field at byte " + std::to_string(offset),
+    fail("not-a-workload", fmt::format("this is no binary Weft workload: unreadable field at byte {}", offset),
          "text files end in .textproto; if this is a binary file, it is damaged");
   }
   void need(ByteStream::Outcome outcome, std::uint64_t offset) const {
     if (outcome == ByteStream::Outcome::cut_off) {
-      fail("truncated-file", "the file ends inside the field that starts at byte " + std::to_string(offset),
+      fail("truncated-file", fmt::format("the file ends inside the field that starts at byte {}", offset),
            "it was cut off; fetch it again");
     }
     if (outcome == ByteStream::Outcome::malformed) not_a_workload(offset);
@@ -109,13 +111,13 @@ class BinaryReader {
     for (const pb::Communicator& communicator : header_.communicator()) {
       if (communicator.priority() > 0) {
         fail("not-a-workload",
-             "communicator \"" + communicator.name() + "\" of this binary file has a priority; packed ops have their own",
+             fmt::format("communicator \"{}\" of this binary file has a priority; packed ops have their own", communicator.name()),
              "write the file with `weft workload import`, or as text");
       }
     }
     for (const pb::Role& role : header_.role()) {
       if (role.op_size() > 0) {
-        fail("not-a-workload", "role \"" + role.name() + "\" of this binary file has ops that are not packed",
+        fail("not-a-workload", fmt::format("role \"{}\" of this binary file has ops that are not packed", role.name()),
              "write the file with `weft workload import`, or as text");
       }
     }
@@ -124,26 +126,23 @@ class BinaryReader {
   void add_piece(const std::string& bytes, std::uint64_t offset) {
     piece_.Clear();
     if (!piece_.ParseFromString(bytes)) not_a_workload(offset);
-    const auto place = [offset](std::uint32_t i) {
-      return " (op " + std::to_string(i) + " of the piece at byte " + std::to_string(offset) + ")";
-    };
+    const auto place = [offset](std::uint32_t i) { return fmt::format(" (op {} of the piece at byte {})", i, offset); };
     if (piece_.role() >= static_cast<std::uint32_t>(header_.role_size()) || (role_ && piece_.role() < *role_)) {
-      fail("bad-piece", "packed ops at byte " + std::to_string(offset) + " belong to role number " + std::to_string(piece_.role()),
+      fail("bad-piece", fmt::format("packed ops at byte {} belong to role number {}", offset, piece_.role()),
            "roles come first and pieces follow in their order");
     }
     const std::uint32_t count = piece_.op_count();
     if (count > bytes.size()) {
-      fail("bad-piece",
-           "packed ops at byte " + std::to_string(offset) + " are " + std::to_string(count) + " in " +
-               counted(bytes.size(), "byte", "bytes"),
+      fail("bad-piece", fmt::format("packed ops at byte {} are {} in {}", offset, count, counted(bytes.size(), "byte", "bytes")),
            "the file is damaged; write it again");
     }
     const auto fits = [count](int size) { return size == 0 || static_cast<std::uint32_t>(size) == count; };
-    if (count > kOpsPerPieceMax || !fits(piece_.kind_size()) || !fits(piece_.collective_size()) || !fits(piece_.relative_size()) ||
-        !fits(piece_.communicator_size()) || !fits(piece_.stream_size()) || !fits(piece_.peer_size()) || !fits(piece_.tag_size()) ||
-        !fits(piece_.amount_size()) || !fits(piece_.dependency_count_size()) || !fits(piece_.name_length_size()) ||
-        !fits(piece_.cpu_size()) || !fits(piece_.splits_size()) || !fits(piece_.priority_size())) {
-      fail("bad-piece", "packed ops at byte " + std::to_string(offset) + " hold arrays of different lengths",
+    if (count > ops_per_piece_max || !fits(piece_.kind_size()) || !fits(piece_.collective_size()) ||
+        !fits(piece_.relative_size()) || !fits(piece_.communicator_size()) || !fits(piece_.stream_size()) ||
+        !fits(piece_.peer_size()) || !fits(piece_.tag_size()) || !fits(piece_.amount_size()) ||
+        !fits(piece_.dependency_count_size()) || !fits(piece_.name_length_size()) || !fits(piece_.cpu_size()) ||
+        !fits(piece_.splits_size()) || !fits(piece_.priority_size())) {
+      fail("bad-piece", fmt::format("packed ops at byte {} hold arrays of different lengths", offset),
            "the file is damaged; write it again");
     }
     if (!role_ || *role_ != piece_.role()) {
@@ -170,7 +169,7 @@ class BinaryReader {
       if (kind > 3 || communicator >= workload_.communicators.size() || stream > UINT16_MAX ||
           amount > static_cast<std::uint64_t>(amount_max) ||
           (kind == 1 && (collective == 0 || !pb::CollectiveType_IsValid(static_cast<int>(collective))))) {
-        fail("bad-piece", "kind, collective, communicator, stream or amount is out of range" + place(i),
+        fail("bad-piece", fmt::format("kind, collective, communicator, stream or amount is out of range{}", place(i)),
              "the file is damaged; write it again");
       }
       Op op;
@@ -180,7 +179,7 @@ class BinaryReader {
       op.stream = static_cast<std::uint16_t>(stream);
       const std::uint32_t priority = value(piece_.priority(), i);
       if (priority > op_priority_max || (priority > 0 && op.kind != OpKind::collective && op.kind != OpKind::send)) {
-        fail("bad-piece", "a priority is out of range or not that of a collective or a send" + place(i),
+        fail("bad-piece", fmt::format("a priority is out of range or not that of a collective or a send{}", place(i)),
              "the file is damaged; write it again");
       }
       op.priority = static_cast<std::uint8_t>(priority);
@@ -194,19 +193,20 @@ class BinaryReader {
         op.tag = value(piece_.tag(), i);
         op.splits = value(piece_.splits(), i);
         if (!has_its_size(op)) {
-          fail("bad-piece", "splits or size of a collective contradict its type" + place(i), "the file is damaged; write it again");
+          fail("bad-piece", fmt::format("splits or size of a collective contradict its type{}", place(i)),
+               "the file is damaged; write it again");
         }
       }
       const std::size_t name_length = value(piece_.name_length(), i);
       if (name_length > piece_.names().size() - next_name) {
-        fail("bad-piece", "names are shorter than announced" + place(i), "the file is damaged; write it again");
+        fail("bad-piece", fmt::format("names are shorter than announced{}", place(i)), "the file is damaged; write it again");
       }
       const std::uint32_t index = builder_.add(op, std::string_view(piece_.names()).substr(next_name, name_length));
       next_name += name_length;
       for (std::uint32_t d = value(piece_.dependency_count(), i); d > 0; --d) {
         const std::uint32_t distance = next_distance < piece_.distance_size() ? piece_.distance(next_distance) : 0;
         if (distance == 0 || distance > index) {
-          fail("bad-piece", "a dependency does not point back to an op of the role" + place(i),
+          fail("bad-piece", fmt::format("a dependency does not point back to an op of the role{}", place(i)),
                "the file is damaged; write it again");
         }
         ++next_distance;
@@ -230,9 +230,9 @@ class BinaryReader {
     const pb::Role& role = header_.role(static_cast<int>(*role_));
     if (builder_.size() != role.packed_op_count() || edge_count_ != role.packed_edge_count()) {
       fail("truncated-file",
-           "role \"" + workload_.role_names[*role_] + "\" has " + counted(builder_.size(), "op", "ops") + " and " +
-               counted(edge_count_, "dependency", "dependencies") + ", " + std::to_string(role.packed_op_count()) + " and " +
-               std::to_string(role.packed_edge_count()) + " are announced",
+           fmt::format("role \"{}\" has {} and {}, {} and {} are announced", workload_.role_names[*role_],
+                       counted(builder_.size(), "op", "ops"), counted(edge_count_, "dependency", "dependencies"),
+                       role.packed_op_count(), role.packed_edge_count()),
            "the file was cut off; fetch it again");
     }
     // Dependencies point back and streams run in file order: no cycle is possible.
@@ -255,11 +255,11 @@ class BinaryReader {
       for (const std::uint16_t c : used) {
         is_used[c] = false;
         if (const Seats seats = index.seats_of(r, c); seats.rank_without_group) {
-          diagnostics.error("no-group",
-                            "rank " + std::to_string(seats.rank_without_group->index()) + " plays role \"" +
-                                workload_.role_names[r] + "\" but is in no group of communicator \"" +
-                                workload_.communicators[c].name() + "\"",
-                            stream_.place(), "add the rank to a group, or let it play another role");
+          diagnostics.error(
+              "no-group",
+              fmt::format("rank {} plays role \"{}\" but is in no group of communicator \"{}\"", seats.rank_without_group->index(),
+                          workload_.role_names[r], workload_.communicators[c].name()),
+              stream_.place(), "add the rank to a group, or let it play another role");
         }
       }
     }

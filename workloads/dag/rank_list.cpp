@@ -3,6 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 
 namespace weft {
@@ -60,7 +62,7 @@ ParsedRankList parse_rank_list(std::string_view text, std::uint32_t rank_count) 
       }
     }
     if (last >= rank_count) {
-      return fail(item, "rank " + std::to_string(last) + " is outside 0-" + std::to_string(rank_count - 1));
+      return fail(item, fmt::format("rank {} is outside 0-{}", last, rank_count - 1));
     }
     for (std::uint64_t rank = *first; rank <= last; rank += step) result.ranks.emplace_back(static_cast<std::uint32_t>(rank));
     if (result.ranks.size() > rank_count) return fail(item, "the list names more ranks than there are");
@@ -81,10 +83,10 @@ std::string to_text(std::span<const RankId> ranks) {
       while (i + count < ranks.size() && ranks[i + count].index() == first + step * static_cast<std::uint32_t>(count)) ++count;
     }
     if (!text.empty()) text += ',';
-    text += std::to_string(first);
+    text += fmt::format("{}", first);
     if (count >= 3 || (count == 2 && step == 1)) {
-      text += '-' + std::to_string(ranks[i + count - 1].index());
-      if (step != 1) text += ':' + std::to_string(step);
+      text += fmt::format("-{}", ranks[i + count - 1].index());
+      if (step != 1) text += fmt::format(":{}", step);
     } else {
       count = 1;
     }

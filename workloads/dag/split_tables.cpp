@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
@@ -33,26 +35,27 @@ class TableReader {
   }
 
  private:
-  std::string title() const { return "splits " + in_quotes(file_.name()); }
+  std::string title() const { return fmt::format("splits {}", in_quotes(file_.name())); }
   SourcePlace place_of_row(int row) const { return places_.of(file_, "row", row); }
 
   bool is_square() {
     if (file_.row_size() == 0) {
-      diagnostics_.error("missing-field", title() + " have no rows", place_, "add row { size: \"1MB\" ... } for each position");
+      diagnostics_.error("missing-field", fmt::format("{} have no rows", title()), place_,
+                         "add row { size: \"1MB\" ... } for each position");
       return false;
     }
     if (static_cast<std::uint32_t>(file_.row_size()) > split_positions_max) {
-      diagnostics_.error("out-of-range", title() + " have " + std::to_string(file_.row_size()) + " rows", place_,
-                         "at most " + std::to_string(split_positions_max) + " are supported");
+      diagnostics_.error("out-of-range", fmt::format("{} have {} rows", title(), file_.row_size()), place_,
+                         fmt::format("at most {} are supported", split_positions_max));
       return false;
     }
     for (int row = 0; row < file_.row_size(); ++row) {
       const int sizes = file_.row(row).size_size();
       if (sizes == file_.row_size()) continue;
       diagnostics_.error("not-square",
-                         "row " + std::to_string(row) + " of " + title() + " has " +
-                             counted(static_cast<std::uint64_t>(sizes), "size", "sizes") + ", but there are " +
-                             counted(static_cast<std::uint64_t>(file_.row_size()), "row", "rows"),
+                         fmt::format("row {} of {} has {}, but there are {}", row, title(),
+                                     counted(static_cast<std::uint64_t>(sizes), "size", "sizes"),
+                                     counted(static_cast<std::uint64_t>(file_.row_size()), "row", "rows")),
                          place_of_row(row), "a row says what one position sends to each of them, itself included");
       return false;
     }
@@ -62,15 +65,15 @@ class TableReader {
   Bytes size_at(int row, int column) {
     const std::string& text = file_.row(row).size(column);
     const auto report = [&](const char* code, const std::string& fault, std::string help) {
-      diagnostics_.error(code, "size " + std::to_string(column) + " in row " + std::to_string(row) + " of " + title() + fault,
+      diagnostics_.error(code, fmt::format("size {} in row {} of {}{}", column, row, title(), fault),
                          places_.inside(file_, "row", row).of(file_.row(row), "size", column), std::move(help));
       return Bytes::zero();
     };
     const ParsedQuantity<Bytes> parsed = parse_bytes(text);
-    if (!parsed.value) return report("bad-value", ": " + parsed.error.message, parsed.error.help);
+    if (!parsed.value) return report("bad-value", fmt::format(": {}", parsed.error.message), parsed.error.help);
     if (*parsed.value < Bytes::zero()) return report("negative-size", " is negative", "sizes are 0B or more");
     if (*parsed.value > op_size_max) {
-      return report("out-of-range", " is too large", "the largest op moves " + to_text(op_size_max));
+      return report("out-of-range", " is too large", fmt::format("the largest op moves {}", to_text(op_size_max)));
     }
     return *parsed.value;
   }
@@ -82,9 +85,8 @@ class TableReader {
       Bytes sum;
       for (std::size_t i = 0; i < positions; ++i) sum += bytes[begin + i * step];
       if (sum <= op_size_max) return;
-      diagnostics_.error("out-of-range",
-                         std::string(line) + " " + std::to_string(index) + " of " + title() + " adds up to " + to_text(sum), place_,
-                         "the largest op moves " + to_text(op_size_max));
+      diagnostics_.error("out-of-range", fmt::format("{} {} of {} adds up to {}", line, index, title(), to_text(sum)), place_,
+                         fmt::format("the largest op moves {}", to_text(op_size_max)));
     };
     for (std::size_t i = 0; i < positions; ++i) require("row", i, i * positions, 1);
     for (std::size_t i = 0; i < positions; ++i) require("column", i, i, positions);
@@ -107,8 +109,8 @@ std::vector<SplitTable> read_split_tables(const pb::Workload& file, const FieldP
     if (table.name().empty()) {
       diagnostics.error("missing-field", "these splits have no name", place, "add a line like name: \"skew\"");
     } else if (std::any_of(tables.begin(), tables.end(), [&](const SplitTable& other) { return other.name() == table.name(); })) {
-      diagnostics.error("duplicate-splits", "splits " + in_quotes(table.name()) + " are defined twice", inside.of(table, "name"),
-                        "give one of them another name");
+      diagnostics.error("duplicate-splits", fmt::format("splits {} are defined twice", in_quotes(table.name())),
+                        inside.of(table, "name"), "give one of them another name");
     }
     tables.push_back(TableReader(table, inside, place, diagnostics).read());
   }

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace weft {
 
 namespace {
@@ -66,7 +68,7 @@ class SplitInputs {
 
 /// "12345678" -> "12,345,678".
 std::string grouped(std::uint64_t value) {
-  std::string digits = std::to_string(value);
+  std::string digits = fmt::format("{}", value);
   for (std::size_t at = digits.size(); at > 3;) {
     at -= 3;
     digits.insert(at, ",");
@@ -149,8 +151,8 @@ std::string to_text(const WorkloadSummary& summary) {
       << "ranks     " << grouped(summary.ranks) << " in " << summary.roles.size()
       << (summary.roles.size() == 1 ? " role, " : " roles, ") << grouped(summary.ops) << " ops in total, "
       << readable(Bytes::of(static_cast<std::int64_t>(summary.memory_bytes))) << " of memory\n";
-  constexpr std::size_t kRolesShown = 20;
-  for (std::size_t r = 0; r < std::min(kRolesShown, summary.roles.size()); ++r) {
+  constexpr std::size_t roles_shown = 20;
+  for (std::size_t r = 0; r < std::min(roles_shown, summary.roles.size()); ++r) {
     const RoleSummary& role = summary.roles[r];
     out << "role      " << role.name << ": " << grouped(role.ranks) << (role.ranks == 1 ? " rank, " : " ranks, ")
         << grouped(role.ops_by_kind[0]) << " compute, " << grouped(role.ops_by_kind[1]) << " collectives, "
@@ -159,7 +161,7 @@ std::string to_text(const WorkloadSummary& summary) {
         << "          computes " << readable(role.compute_total) << " in total, critical path without communication "
         << readable(role.critical_path) << "\n";
   }
-  if (summary.roles.size() > kRolesShown) out << "          and " << summary.roles.size() - kRolesShown << " more roles\n";
+  if (summary.roles.size() > roles_shown) out << "          and " << summary.roles.size() - roles_shown << " more roles\n";
   for (const CommunicationSummary& row : summary.communication) {
     out << "traffic   " << row.type << " in " << row.communicator << " (groups of " << row.group_size_min;
     if (row.group_size_max != row.group_size_min) out << "-" << row.group_size_max;

@@ -10,7 +10,11 @@
 #include <cstdint>
 #include <functional>
 #include <queue>
+#include <span>
+#include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace weft {
 
@@ -48,12 +52,12 @@ TopologicalOrder topological_order(std::uint32_t count, const SuccessorsOf& succ
 /// predecessor that waits too, so walking backwards must return.
 template <class SuccessorsOf>
 std::vector<std::uint32_t> find_cycle(const std::vector<std::uint32_t>& waiting, const SuccessorsOf& successors_of) {
-  constexpr std::uint32_t kNone = UINT32_MAX;
-  std::vector<std::uint32_t> predecessor(waiting.size(), kNone);
+  constexpr std::uint32_t no_node = UINT32_MAX;
+  std::vector<std::uint32_t> predecessor(waiting.size(), no_node);
   for (std::uint32_t node = 0; node < waiting.size(); ++node) {
     if (waiting[node] == 0) continue;
     for (const std::uint32_t successor : successors_of(node)) {
-      if (predecessor[successor] == kNone) predecessor[successor] = node;
+      if (predecessor[successor] == no_node) predecessor[successor] = node;
     }
   }
   std::uint32_t at = 0;
@@ -72,6 +76,15 @@ std::vector<std::uint32_t> find_cycle(const std::vector<std::uint32_t>& waiting,
   std::reverse(cycle.begin(), cycle.end());
   std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
   return cycle;
+}
+
+/// "a -> b -> a", for messages: the nodes of a cycle by name, at most 12 of them, and the first again.
+template <class NameOf>
+std::string cycle_text(std::span<const std::uint32_t> cycle, const NameOf& name_of) {
+  constexpr std::size_t shown_max = 12;
+  std::string text;
+  for (const std::uint32_t node : cycle.first(std::min(cycle.size(), shown_max))) text += fmt::format("{} -> ", name_of(node));
+  return fmt::format("{}{}{}", text, cycle.size() > shown_max ? "... -> " : "", name_of(cycle.front()));
 }
 
 }  // namespace weft

@@ -40,9 +40,9 @@ std::vector<RankId> ranks_at(const std::string& text, std::uint32_t rank_count, 
 
 std::string ranks_text(const std::vector<RankId>& ranks) {
   std::string text = to_text(std::span<const RankId>(ranks));
-  constexpr std::size_t kShown = 60;
-  if (text.size() > kShown) text = text.substr(0, text.rfind(',', kShown)) + ",...";
-  return (ranks.size() == 1 ? "rank " : "ranks ") + text;
+  constexpr std::size_t shown_max = 60;
+  if (text.size() > shown_max) text = fmt::format("{},...", text.substr(0, text.rfind(',', shown_max)));
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", text);
 }
 
 using Groups = std::vector<std::vector<RankId>>;
@@ -53,8 +53,8 @@ Groups strided_groups(const pb::Communicator& file, std::uint32_t rank_count, co
   const std::uint64_t stride = file.stride() == 0 ? 1 : file.stride();
   if (size * stride > rank_count || rank_count % (size * stride) != 0) {
     diagnostics.error("bad-groups",
-                      counted(rank_count, "rank", "ranks") + " cannot be divided into groups of " + std::to_string(size) +
-                          (stride == 1 ? std::string() : " with stride " + std::to_string(stride)),
+                      fmt::format("{} cannot be divided into groups of {}{}", counted(rank_count, "rank", "ranks"), size,
+                                  stride == 1 ? std::string() : fmt::format(" with stride {}", stride)),
                       places.of(file, "size").line > 0 ? places.of(file, "size") : place,
                       "ranks must be a multiple of size x stride");
     return {};
@@ -75,7 +75,7 @@ Groups listed_groups(const pb::Communicator& file, std::uint32_t rank_count, con
     for (const RankId rank : ranks) {
       if (taken[rank.index()]) {
         diagnostics.error("duplicate-rank",
-                          "rank " + std::to_string(rank.index()) + " stands twice in communicator " + in_quotes(file.name()), place,
+                          fmt::format("rank {} stands twice in communicator {}", rank.index(), in_quotes(file.name())), place,
                           "the groups of a communicator are disjoint; use a second communicator for other groups");
         return {};
       }
@@ -101,21 +101,21 @@ void read_communicators(const pb::Workload& file, const FieldPlaces& places, Wor
                         "choose another name");
     }
     if (!communicator.name().empty() && !names.insert(communicator.name()).second) {
-      diagnostics.error("duplicate-communicator", "communicator " + in_quotes(communicator.name()) + " is defined twice",
+      diagnostics.error("duplicate-communicator", fmt::format("communicator {} is defined twice", in_quotes(communicator.name())),
                         name_place, "give it another name, or list all its groups in one communicator");
     }
     if (communicator.priority() > op_priority_max) {
       diagnostics.error("out-of-range",
-                        "priority " + std::to_string(communicator.priority()) + " of communicator " +
-                            in_quotes(communicator.name()) + " is above " + std::to_string(op_priority_max),
+                        fmt::format("priority {} of communicator {} is above {}", communicator.priority(),
+                                    in_quotes(communicator.name()), op_priority_max),
                         inside.of(communicator, "priority"), priority_help);
     }
     Groups groups;
     const bool listed = communicator.group_size() > 0;
     if (listed == (communicator.size() > 0)) {
       diagnostics.error(listed ? "conflicting-fields" : "missing-field",
-                        "communicator " + in_quotes(communicator.name()) +
-                            (listed ? " has both listed groups and a size" : " has neither groups nor a size"),
+                        fmt::format("communicator {}{}", in_quotes(communicator.name()),
+                                    listed ? " has both listed groups and a size" : " has neither groups nor a size"),
                         place,
                         "write either group { ranks: \"0-7\" } for each group, or size: (and stride:) for groups of one size");
     } else if (listed) {
@@ -129,42 +129,43 @@ void read_communicators(const pb::Workload& file, const FieldPlaces& places, Wor
 
 void read_roles(const pb::Workload& file, const FieldPlaces& places, const SourcePlace& whole_file, Workload& workload,
                 Diagnostics& diagnostics) {
-  constexpr std::uint16_t kNobody = UINT16_MAX;
-  workload.role_of.assign(workload.rank_count, kNobody);
+  constexpr std::uint16_t nobody = UINT16_MAX;
+  workload.role_of.assign(workload.rank_count, nobody);
   if (file.role_size() == 0) {
     diagnostics.error("no-roles", "the workload has no role, so no rank has anything to do", whole_file,
                       "add role { name: \"all\" op { ... } }");
     return;
   }
   if (static_cast<std::uint32_t>(file.role_size()) > workload_role_count_max) {
-    diagnostics.error("too-many-roles", "the workload has " + std::to_string(file.role_size()) + " roles", whole_file,
-                      "at most " + std::to_string(workload_role_count_max) + " are supported; ranks that do the same share one");
+    diagnostics.error("too-many-roles", fmt::format("the workload has {} roles", file.role_size()), whole_file,
+                      fmt::format("at most {} are supported; ranks that do the same share one", workload_role_count_max));
     return;
   }
   for (int r = 0; r < file.role_size(); ++r) {
     const pb::Role& role = file.role(r);
     const FieldPlaces inside = places.inside(file, "role", r);
     const SourcePlace place = places.of(file, "role", r);
-    workload.role_names.push_back(role.name().empty() ? "role" + std::to_string(r) : role.name());
+    workload.role_names.push_back(role.name().empty() ? fmt::format("role{}", r) : role.name());
     std::vector<RankId> ranks;
     if (role.ranks().empty() && file.role_size() == 1) {
       std::fill(workload.role_of.begin(), workload.role_of.end(), std::uint16_t{0});
       continue;
     }
     if (role.ranks().empty()) {
-      diagnostics.error("missing-field", "role " + in_quotes(workload.role_names.back()) + " does not say which ranks play it",
-                        place, "add a line like ranks: \"0-7\"; only a single role may leave it out");
+      diagnostics.error("missing-field",
+                        fmt::format("role {} does not say which ranks play it", in_quotes(workload.role_names.back())), place,
+                        "add a line like ranks: \"0-7\"; only a single role may leave it out");
       continue;
     }
     const SourcePlace ranks_place = inside.of(role, "ranks");
     for (const RankId rank : ranks_at(role.ranks(), workload.rank_count, ranks_place, diagnostics)) {
       std::uint16_t& player = workload.role_of[rank.index()];
-      if (player != kNobody) {
-        diagnostics.error(
-            "duplicate-rank",
-            "rank " + std::to_string(rank.index()) +
-                (player == r ? " stands twice in the list" : " plays role " + in_quotes(workload.role_names[player]) + " already"),
-            ranks_place, "every rank plays exactly one role");
+      if (player != nobody) {
+        diagnostics.error("duplicate-rank",
+                          fmt::format("rank {}{}", rank.index(),
+                                      player == r ? " stands twice in the list"
+                                                  : fmt::format(" plays role {} already", in_quotes(workload.role_names[player]))),
+                          ranks_place, "every rank plays exactly one role");
         break;
       }
       player = static_cast<std::uint16_t>(r);
@@ -173,11 +174,11 @@ void read_roles(const pb::Workload& file, const FieldPlaces& places, const Sourc
   if (diagnostics.has_errors()) return;
   std::vector<RankId> idle;
   for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
-    if (workload.role_of[rank] == kNobody) idle.emplace_back(rank);
+    if (workload.role_of[rank] == nobody) idle.emplace_back(rank);
   }
   if (!idle.empty()) {
-    diagnostics.error("missing-rank", "no role is played by " + ranks_text(idle), whole_file,
-                      "add them to the ranks of a role, or lower ranks: (now " + std::to_string(workload.rank_count) + ")");
+    diagnostics.error("missing-rank", fmt::format("no role is played by {}", ranks_text(idle)), whole_file,
+                      fmt::format("add them to the ranks of a role, or lower ranks: (now {})", workload.rank_count));
   }
 }
 
@@ -190,26 +191,27 @@ Workload read_frame(const pb::Workload& file, const FieldPlaces& places, const S
   if (file.ranks() == 0) {
     diagnostics.error("missing-field", "the workload does not say how many ranks it has", whole_file, "add a line like ranks: 8");
   } else if (file.ranks() > workload_rank_count_max) {
-    diagnostics.error("out-of-range", "ranks is " + std::to_string(file.ranks()), places.of(file, "ranks"),
-                      "at most " + std::to_string(workload_rank_count_max) + " ranks are supported");
+    diagnostics.error("out-of-range", fmt::format("ranks is {}", file.ranks()), places.of(file, "ranks"),
+                      fmt::format("at most {} ranks are supported", workload_rank_count_max));
     workload.rank_count = 0;
   }
   workload.roles.resize(static_cast<std::size_t>(file.role_size()));
   workload.splits = read_split_tables(file, places, diagnostics);
   if (static_cast<std::uint32_t>(file.communicator_size()) > workload_communicator_count_max) {
     diagnostics.error(
-        "too-many-communicators", "the workload has " + std::to_string(file.communicator_size()) + " communicators", whole_file,
+        "too-many-communicators", fmt::format("the workload has {} communicators", file.communicator_size()), whole_file,
         fmt::format("{} are the most: groups of equal purpose belong in one communicator", workload_communicator_count_max));
     workload.rank_count = 0;
   }
   if (std::uint64_t{workload.rank_count} * (static_cast<std::uint64_t>(file.communicator_size()) + 1) > workload_memberships_max) {
-    diagnostics.error("too-large",
-                      "the workload has " +
-                          counted(static_cast<std::uint64_t>(file.communicator_size()), "communicator", "communicators") + " of " +
-                          counted(workload.rank_count, "rank", "ranks"),
-                      whole_file,
-                      "at most " + std::to_string(workload_memberships_max) +
-                          " ranks times communicators are read; groups of equal purpose belong in one communicator");
+    diagnostics.error(
+        "too-large",
+        fmt::format("the workload has {} of {}",
+                    counted(static_cast<std::uint64_t>(file.communicator_size()), "communicator", "communicators"),
+                    counted(workload.rank_count, "rank", "ranks")),
+        whole_file,
+        fmt::format("at most {} ranks times communicators are read; groups of equal purpose belong in one communicator",
+                    workload_memberships_max));
     workload.rank_count = 0;
   }
   if (workload.rank_count == 0) {

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/plain_number.hpp"
 #include "workloads/job_templates/run_time_law.hpp"
 #include "workloads/job_templates/size_law.hpp"
@@ -22,7 +24,7 @@ namespace {
 /// Purposes of the streams, all of entity 0.
 enum Purpose : std::uint32_t { sizes_purpose, ends_purpose, run_times_purpose, submissions_purpose, groups_purpose };
 
-constexpr std::array<std::string_view, job_end_count> kEndNames = {"completed", "cancelled", "failed"};
+constexpr std::array<std::string_view, job_end_count> end_names = {"completed", "cancelled", "failed"};
 
 InputError bad_value(std::string message, std::string help, const SourcePlace& place) {
   return InputError({Severity::error, "bad-value", std::move(message), place, std::move(help)});
@@ -43,7 +45,7 @@ std::vector<VirtualCluster> virtual_clusters(const std::string& module, std::str
     const std::string_view name = entry.substr(0, colon);
     const auto nodes = colon == std::string_view::npos ? std::nullopt : plain_number<std::uint32_t>(entry.substr(colon + 1));
     if (name.empty() || !nodes || *nodes == 0 || !names.insert(name).second) {
-      throw bad_value(module + ": " + in_quotes(entry) + " is no virtual cluster, or there are two of that name",
+      throw bad_value(fmt::format("{}: {} is no virtual cluster, or there are two of that name", module, in_quotes(entry)),
                       "names and numbers of nodes, as in \"research:12,product:4\"", place);
     }
     clusters.push_back({std::string(name), *nodes});
@@ -61,7 +63,7 @@ class GroupLaw {
       std::uint64_t nodes = 0;
       for (const VirtualCluster& cluster : clusters_) nodes += holds(cluster, k) ? cluster.nodes : 0;
       if (nodes == 0) {
-        throw bad_value(module + ": no virtual cluster has GPUs for a job of " + std::to_string(1ULL << k),
+        throw bad_value(fmt::format("{}: no virtual cluster has GPUs for a job of {}", module, 1ULL << k),
                         "lower gpus_max, or give a virtual cluster more nodes", place);
       }
       nodes_.push_back(nodes);
@@ -109,7 +111,7 @@ RunTimeAggregates run_time_aggregates(const std::string& module, const FittedJob
   }
   // Published shares are rounded to a thousandth each.
   if (std::abs(sum - 1) > 0.0051) {
-    throw bad_value(module + ": the shares of jobs that completed, were cancelled and failed do not add up to 1",
+    throw bad_value(fmt::format("{}: the shares of jobs that completed, were cancelled and failed do not add up to 1", module),
                     "set completed_share, cancelled_share and failed_share together", place);
   }
   const auto jobs = static_cast<double>(settings.published_jobs);
@@ -117,8 +119,8 @@ RunTimeAggregates run_time_aggregates(const std::string& module, const FittedJob
     aggregates.shares[end] /= sum;
     const double gpu_s = settings.gpu_s[end];
     if ((aggregates.shares[end] == 0) != (gpu_s == 0)) {
-      throw bad_value(module + ": jobs that " + (end == 1 ? "were " : "") + std::string(kEndNames[end]) +
-                          " have a share of 0 or a GPU time of 0, but not both",
+      throw bad_value(fmt::format("{}: jobs that {}{} have a share of 0 or a GPU time of 0, but not both", module,
+                                  end == 1 ? "were " : "", end_names[end]),
                       "set both to 0 or neither", place);
     }
     if (gpu_s > 0) aggregates.gpu_time_s[end] = gpu_s / (jobs * aggregates.shares[end]);
@@ -160,8 +162,8 @@ JobTrace make_fitted_jobs(const ParamSet& params, std::uint64_t seed, const Sour
   const auto settings = filled<FittedJobsSettings>(params);
   const std::uint32_t gpus_max = settings.gpus_max;
   if (!std::has_single_bit(gpus_max)) {
-    throw bad_value(params.module() + ": gpus_max = " + std::to_string(gpus_max) + " is no power of two",
-                    std::to_string(std::bit_floor(gpus_max)) + " or " + std::to_string(std::bit_ceil(gpus_max)), place);
+    throw bad_value(fmt::format("{}: gpus_max = {} is no power of two", params.module(), gpus_max),
+                    fmt::format("{} or {}", std::bit_floor(gpus_max), std::bit_ceil(gpus_max)), place);
   }
   const SizeLaw sizes = fit_size_law(settings.gpus_mean, gpus_max, settings.one_gpu_share_min, place);
   const RunTimeAggregates aggregates = run_time_aggregates(params.module(), settings, place);
@@ -190,9 +192,9 @@ JobTrace make_fitted_jobs(const ParamSet& params, std::uint64_t seed, const Sour
     const double which = end_stream.uniform();
     const auto end = static_cast<JobEnd>((which >= aggregates.shares[0] ? 1 : 0) +
                                          (which >= aggregates.shares[0] + aggregates.shares[1] ? 1 : 0));
-    job.name = "job" + std::to_string(i);
+    job.name = "job" + fmt::to_string(i);
     job.group = groups.draw(k, group_stream);
-    job.model = kEndNames[static_cast<std::size_t>(end)];
+    job.model = end_names[static_cast<std::size_t>(end)];
     job.submit = Duration::from_seconds(submit_s - first_s);
     job.run = Duration::from_seconds(std::max(1.0, std::round(run_times.draw(k, end, run_stream))));
     job.gpus = 1U << k;

@@ -15,12 +15,12 @@ namespace {
 
 /// What is searched. Half the jobs run for a ten-millionth of the mean or less at the largest
 /// sigma.
-constexpr double kSigmaMin = 0.05;
-constexpr double kSigmaMax = 6;
-constexpr double kSizeExponentMin = -3;
-constexpr double kSizeExponentMax = 5;
-constexpr double kMuMin = -100;
-constexpr double kMuMax = 100;
+constexpr double sigma_min = 0.05;
+constexpr double sigma_max = 6;
+constexpr double size_exponent_min = -3;
+constexpr double size_exponent_max = 5;
+constexpr double mu_min = -100;
+constexpr double mu_max = 100;
 
 double normal_below(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
 
@@ -40,7 +40,7 @@ class Fit {
     RunTimeLaw law{sigma, size_exponent, {}, aggregates_.max_s};
     for (std::size_t end = 0; end < job_end_count; ++end) {
       if (aggregates_.shares[end] == 0) continue;
-      const auto mu = root_between(kMuMin, kMuMax, [&](double tried) {
+      const auto mu = root_between(mu_min, mu_max, [&](double tried) {
         double gpu_time = 0;
         for (std::size_t k = 0; k < sizes_.shares.size(); ++k) {
           gpu_time +=
@@ -57,7 +57,7 @@ class Fit {
   /// The law of this sigma that has the mean.
   std::optional<RunTimeLaw> with_mean(double sigma) const {
     bool is_possible = true;
-    const auto exponent = root_between(kSizeExponentMin, kSizeExponentMax, [&](double tried) {
+    const auto exponent = root_between(size_exponent_min, size_exponent_max, [&](double tried) {
       const auto law = with(sigma, tried);
       is_possible = is_possible && law.has_value();
       return law ? mean(*law) - aggregates_.mean_s : 0;
@@ -109,7 +109,7 @@ double RunTimeLaw::draw(std::size_t k, JobEnd end, RandomStream& stream) const {
 RunTimeLaw fit_run_time_law(const RunTimeAggregates& aggregates, const SizeLaw& sizes, const SourcePlace& place) {
   const Fit fit(aggregates, sizes);
   bool has_mean = true;
-  const auto sigma = root_between(kSigmaMin, kSigmaMax, [&](double tried) {
+  const auto sigma = root_between(sigma_min, sigma_max, [&](double tried) {
     const auto law = fit.with_mean(tried);
     has_mean = has_mean && law.has_value();
     return law ? fit.share_below_median(*law) - 0.5 : 0;

@@ -16,8 +16,8 @@ namespace weft {
 namespace {
 
 /// Exponents beyond these leave all jobs with the least or the most GPUs.
-constexpr double kExponentMin = -30;
-constexpr double kExponentMax = 30;
+constexpr double exponent_min = -30;
+constexpr double exponent_max = 30;
 
 /// Shares of the sizes from 2^first on, which add up to `sum`; those below are left as they are.
 void spread(std::vector<double>& shares, std::size_t first, double exponent, double sum) {
@@ -66,7 +66,7 @@ SizeLaw fit_size_law(double gpus_mean, std::uint32_t gpus_max, double one_gpu_sh
     return law;
   }
   const auto fit = [&](std::size_t first, double sum) {
-    const auto exponent = root_between(kExponentMin, kExponentMax, [&](double tried) {
+    const auto exponent = root_between(exponent_min, exponent_max, [&](double tried) {
       spread(law.shares, first, tried, sum);
       return mean_of(law.shares) - gpus_mean;
     });

@@ -7,8 +7,8 @@
 namespace weft {
 
 namespace {
-constexpr double kHour = 3600;
-constexpr double kTwoPi = 6.28318530717958648;
+constexpr double hour_s = 3600;
+constexpr double two_pi = 6.28318530717958648;
 }  // namespace
 
 WeekProfile::WeekProfile(double day_swing, double busiest_hour, double weekend) {
@@ -16,7 +16,7 @@ WeekProfile::WeekProfile(double day_swing, double busiest_hour, double weekend) 
   for (std::size_t hour = 0; hour < weights_.size(); ++hour) {
     const double of_day = static_cast<double>(hour % 24) + 0.5 - busiest_hour;
     // Rounded, as libraries differ in the last bits of a cosine.
-    weights_[hour] = std::round(1e6 * (1 + day_swing * std::cos(kTwoPi * of_day / 24)) * (hour >= 120 ? weekend : 1)) / 1e6;
+    weights_[hour] = std::round(1e6 * (1 + day_swing * std::cos(two_pi * of_day / 24)) * (hour >= 120 ? weekend : 1)) / 1e6;
     sum += weights_[hour];
   }
   for (double& weight : weights_) weight *= static_cast<double>(weights_.size()) / sum;
@@ -26,16 +26,16 @@ double WeekProfile::next(double per_s, RandomStream& stream) {
   double left = stream.exponential(1);
   for (;;) {
     const double rate = per_s * weights_[hour_];
-    const double in_this_hour = (kHour - in_hour_s_) * rate;
+    const double in_this_hour = (hour_s - in_hour_s_) * rate;
     if (left < in_this_hour) {
       in_hour_s_ += left / rate;
-      return week_begin_s_ + static_cast<double>(hour_) * kHour + in_hour_s_;
+      return week_begin_s_ + static_cast<double>(hour_) * hour_s + in_hour_s_;
     }
     left -= in_this_hour;
     in_hour_s_ = 0;
     if (++hour_ == weights_.size()) {
       hour_ = 0;
-      week_begin_s_ += static_cast<double>(weights_.size()) * kHour;
+      week_begin_s_ += static_cast<double>(weights_.size()) * hour_s;
     }
   }
 }

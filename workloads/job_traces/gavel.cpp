@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/about_option.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/csv_reader.hpp"
@@ -71,8 +73,7 @@ class GavelReader {
     const std::string_view text = field(which);
     const auto value = plain_number<std::uint64_t>(without_zero_fraction(text));
     if (value && *value <= maximum) return value;
-    fault(name, which, "bad-value",
-          std::string(name) + " is no whole number up to " + std::to_string(maximum) + ": \"" + std::string(text) + "\"",
+    fault(name, which, "bad-value", fmt::format("{} is no whole number up to {}: \"{}\"", name, maximum, text),
           "write digits only, like 8");
     return std::nullopt;
   }
@@ -81,7 +82,7 @@ class GavelReader {
     const std::string_view text = field(arrival);
     const std::optional<Timestamp> value = parse_instant(text, "s");
     if (value && value->seconds >= 0) return value;
-    fault("arrival", arrival, "bad-value", "the arrival is no number of seconds: \"" + std::string(text) + "\"",
+    fault("arrival", arrival, "bad-value", fmt::format("the arrival is no number of seconds: \"{}\"", text),
           "write a plain number, like 536 or 0.5");
     return std::nullopt;
   }
@@ -90,11 +91,12 @@ class GavelReader {
     split();
     if (fields_.size() != 9 && fields_.size() != 10) {
       builder_.dirty().report(
-          "", {Severity::error, "wrong-field-count",
-               "this line has " + counted(fields_.size(), "field", "fields") + ", a job of Gavel 10, or 9 without directory",
-               source_.at(line_, 0),
-               "job type, command, [directory,] steps flag, needs data, steps, scale factor, weight, SLO, arrival, "
-               "separated by tabs"});
+          "",
+          {Severity::error, "wrong-field-count",
+           fmt::format("this line has {}, a job of Gavel 10, or 9 without directory", counted(fields_.size(), "field", "fields")),
+           source_.at(line_, 0),
+           "job type, command, [directory,] steps flag, needs data, steps, scale factor, weight, SLO, arrival, "
+           "separated by tabs"});
       return;
     }
     const auto submit = arrival_time();
@@ -105,7 +107,7 @@ class GavelReader {
       return fault("scale factor", scale_factor, "no-gpus", "this job has no GPU", "only jobs with GPUs are simulated");
     if (*steps == 0) return fault("total steps", total_steps, "bad-value", "this job has no steps", "give it at least one");
     TraceJob job;
-    job.name = "job" + std::to_string(line_);
+    job.name = "job" + fmt::to_string(line_);
     job.model = std::string(fields_.front());
     job.gpus = static_cast<std::uint32_t>(*gpus);
     job.iterations = *steps;
@@ -138,7 +140,7 @@ class GavelReader {
     const double longest_s = static_cast<double>(job.iterations) * known->second->longest(job.gpus).in_s();
     if (!(std::max(seconds, longest_s) <= op_duration_max.in_s())) {
       fault("total steps", total_steps, "out-of-range", "this job runs for more than a year",
-            "at most " + to_text(op_duration_max));
+            fmt::format("at most {}", to_text(op_duration_max)));
       return false;
     }
     job.run = Duration::from_seconds(seconds);
@@ -154,39 +156,39 @@ class GavelReader {
       ++several_gpus;
       if (!throughputs_->steps_per_s_spread(gpu_type_, job.model, job.gpus)) ++not_spread;
     }
-    std::string text = "run times are steps over the throughput measured on " + gpu_type_ + ", the GPUs to themselves";
+    std::string text = fmt::format("run times are steps over the throughput measured on {}, the GPUs to themselves", gpu_type_);
     if (several_gpus > 0) text += " and, until a run places them, on one host";
     builder_.assume(text);
     if (several_gpus > not_spread) {
-      builder_.assume(counted(several_gpus - not_spread, "job", "jobs") + " of several GPUs: a run that places " +
-                      (several_gpus - not_spread == 1 ? "it" : "them") + " on several hosts takes the throughput of " + gpu_type_ +
-                      "_unconsolidated");
+      builder_.assume(fmt::format(
+          "{} of several GPUs: a run that places {} on several hosts takes the throughput of {}_unconsolidated",
+          counted(several_gpus - not_spread, "job", "jobs"), several_gpus - not_spread == 1 ? "it" : "them", gpu_type_));
     }
     if (not_spread > 0) {
-      builder_.assume(counted(not_spread, "job", "jobs") + " of several GPUs: not measured on several hosts, where " +
-                      (not_spread == 1 ? "it takes" : "they take") + " as long as on one");
+      builder_.assume(fmt::format("{} of several GPUs: not measured on several hosts, where {} as long as on one",
+                                  counted(not_spread, "job", "jobs"), not_spread == 1 ? "it takes" : "they take"));
     }
   }
 
   void report_stopped(const TraceJob& job, std::string_view when) {
-    builder_.dirty().report("job type",
-                            {Severity::error, "does-not-run",
-                             "\"" + job.model + "\" does not run on " + gpu_type_ + std::string(when) + ": its throughput is 0",
-                             place(fields_.front()), "choose another " + options_.names("gpu_type") + ", or leave the job out"});
+    builder_.dirty().report(
+        "job type", {Severity::error, "does-not-run",
+                     fmt::format("\"{}\" does not run on {}{}: its throughput is 0", job.model, gpu_type_, when),
+                     place(fields_.front()), fmt::format("choose another {}, or leave the job out", options_.names("gpu_type"))});
   }
 
   void report_unknown(const TraceJob& job) {
     std::string counts;
     for (const std::uint32_t gpus : throughputs_->gpu_counts(gpu_type_, job.model)) {
-      counts += (counts.empty() ? "" : ", ") + std::to_string(gpus);
+      counts += fmt::format("{}{}", counts.empty() ? "" : ", ", gpus);
     }
-    const std::string what = counts.empty() ? "no job type \"" + job.model + "\""
-                                            : "\"" + job.model + "\" not with a scale factor of " + std::to_string(job.gpus);
-    builder_.dirty().report(
-        counts.empty() ? "job type" : "scale factor",
-        {Severity::error, "unknown-job-type", throughputs_->file() + " has " + what + " on " + gpu_type_, place(fields_.front()),
-         counts.empty() ? suggestion(job.model, throughputs_->job_types(gpu_type_), "job type")
-                        : "it was measured with " + counts});
+    const std::string what = counts.empty() ? fmt::format("no job type \"{}\"", job.model)
+                                            : fmt::format("\"{}\" not with a scale factor of {}", job.model, job.gpus);
+    builder_.dirty().report(counts.empty() ? "job type" : "scale factor",
+                            {Severity::error, "unknown-job-type",
+                             fmt::format("{} has {} on {}", throughputs_->file(), what, gpu_type_), place(fields_.front()),
+                             counts.empty() ? suggestion(job.model, throughputs_->job_types(gpu_type_), "job type")
+                                            : fmt::format("it was measured with {}", counts)});
   }
 
   const SourceText& source_;

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "workloads/formats/format_options.hpp"
@@ -22,7 +24,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array kFormats = {
+constexpr std::array known_formats = {
     JobTraceFormat{"weft", "Weft's own CSV: job,submit_s,gpus,run_s and optionally iterations,group,priority,model,user.", 0,
                    read_weft_csv},
     JobTraceFormat{
@@ -68,7 +70,7 @@ void refuse_unread_options(const std::string& path, const JobTraceFormat& format
   if (!options.gpu_type.empty() && options.throughputs_path.empty()) {
     fail(unused_code(options.names), "a GPU type says something about a table of throughputs, which is not given",
          SourcePlace::named(options.names("gpu_type")),
-         "add " + options.names("throughputs", "FILE") + ", or drop " + options.names("gpu_type"), "gpu_type");
+         fmt::format("add {}, or drop {}", options.names("throughputs", "FILE"), options.names("gpu_type")), "gpu_type");
   }
 }
 
@@ -85,7 +87,7 @@ void refuse_other_header(const InputError& error, const std::string& path) {
   if (missing < 3 && unknown < Diagnostics::kept_errors_max - 3) return;
   fail("no-format", "the columns are not those of Weft's own job traces (job, submit_s, gpus, run_s), and no other format is named",
        SourcePlace::named(path),
-       "name it behind a colon, as in " + path + ":philly; there are " + format_names(job_trace_formats()));
+       fmt::format("name it behind a colon, as in {}:philly; there are {}", path, format_names(job_trace_formats())));
 }
 
 [[gnu::format(printf, 2, 3)]] void line(std::string& text, const char* format, ...) {
@@ -100,7 +102,7 @@ void refuse_other_header(const InputError& error, const std::string& path) {
 
 }  // namespace
 
-std::span<const JobTraceFormat> job_trace_formats() { return kFormats; }
+std::span<const JobTraceFormat> job_trace_formats() { return known_formats; }
 
 JobTrace load_job_trace(const std::string& path, std::string_view format, const JobTraceOptions& options) {
   if (format.empty()) {
@@ -112,14 +114,14 @@ JobTrace load_job_trace(const std::string& path, std::string_view format, const 
     }
   }
   std::vector<std::string> names;
-  for (const JobTraceFormat& known : kFormats) {
+  for (const JobTraceFormat& known : known_formats) {
     if (known.name == format) {
       refuse_unread_options(path, known, options);
-      return naming_memory_use("while reading " + path, [&] { return known.read(SourceText::read(path), options); });
+      return naming_memory_use(fmt::format("while reading {}", path), [&] { return known.read(SourceText::read(path), options); });
     }
     names.emplace_back(known.name);
   }
-  fail("unknown-format", "there is no job-trace format \"" + std::string(format) + "\"", SourcePlace::named(path),
+  fail("unknown-format", fmt::format("there is no job-trace format \"{}\"", format), SourcePlace::named(path),
        suggestion(format, names, "format"), "format");
 }
 
@@ -152,15 +154,15 @@ std::string describe(const JobTrace& trace) {
     line(text, "%s, mean %.6g %s, without run times", jobs.c_str(), static_cast<double>(gpus) / count, gpu_noun);
   }
   const Duration span = trace.jobs.back().submit;
-  text += "submitted " + (span == Duration::zero() ? "at once" : "over " + to_text(span)) + ", the first at " +
-          trace.origin_of_time + "\n";
+  text += fmt::format("submitted {}, the first at {}\n",
+                      span == Duration::zero() ? "at once" : fmt::format("over {}", to_text(span)), trace.origin_of_time);
   if (real > 0) {
     line(text, "in truth %s waited %.8g s and took %.8g s in the mean, the last ended after %.8g s",
          counted(real, "job", "jobs").c_str(), wait_s / static_cast<double>(real), completion_s / static_cast<double>(real),
          last_end.in_s());
   }
-  for (const LeftOutRows& reason : trace.left_out) text += reason.to_text() + "\n";
-  for (const std::string& assumption : trace.assumptions) text += "assumed: " + assumption + "\n";
+  for (const LeftOutRows& reason : trace.left_out) text += fmt::format("{}\n", reason.to_text());
+  for (const std::string& assumption : trace.assumptions) text += fmt::format("assumed: {}\n", assumption);
   return text;
 }
 

@@ -14,7 +14,7 @@ namespace weft {
 namespace {
 
 enum Column : std::size_t { job_id, num_gpu, submit_time, iterations, duration, model_name, priority, iteration_time };
-constexpr std::array kColumns = {
+constexpr std::array columns = {
     CsvColumn{"job_id"},   CsvColumn{"num_gpu"},           CsvColumn{"submit_time"},     CsvColumn{"iterations"},
     CsvColumn{"duration"}, CsvColumn{"model_name", false}, CsvColumn{"priority", false}, CsvColumn{"iteration_time", false}};
 
@@ -38,7 +38,7 @@ std::optional<Duration> run_time(CsvReader& rows, std::uint64_t rounds) {
 
 JobTrace read_muri(const SourceText& source, const JobTraceOptions& options) {
   TraceBuilder builder(source, options.strict);
-  CsvReader rows(source, kColumns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
+  CsvReader rows(source, columns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
   bool from_iterations = false;
   while (rows.next()) {
     const auto gpus = TraceBuilder::gpus(rows, num_gpu);

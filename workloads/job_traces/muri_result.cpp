@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 
@@ -12,15 +14,15 @@ namespace weft {
 namespace {
 
 enum Column : std::size_t { job_id, num_gpu, submit_time, start_time, end_time, real_executed_time, jct };
-constexpr std::array kColumns = {CsvColumn{"job_id"},     CsvColumn{"num_gpu"},  CsvColumn{"submit_time"},
-                                 CsvColumn{"start_time"}, CsvColumn{"end_time"}, CsvColumn{"real_executed_time"},
-                                 CsvColumn{"JCT"}};
+constexpr std::array columns = {CsvColumn{"job_id"},     CsvColumn{"num_gpu"},  CsvColumn{"submit_time"},
+                                CsvColumn{"start_time"}, CsvColumn{"end_time"}, CsvColumn{"real_executed_time"},
+                                CsvColumn{"JCT"}};
 
 }  // namespace
 
 JobTrace read_muri_result(const SourceText& source, const JobTraceOptions& options) {
   TraceBuilder builder(source, options.strict);
-  CsvReader rows(source, kColumns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
+  CsvReader rows(source, columns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
   const Duration tolerance = Duration::ms(100);
   while (rows.next()) {
     const auto gpus = TraceBuilder::gpus(rows, num_gpu);
@@ -40,7 +42,7 @@ JobTrace read_muri_result(const SourceText& source, const JobTraceOptions& optio
     const std::optional<Duration> took = TraceBuilder::within_a_year(rows, end_time, *submit, *end);
     if (!took) continue;
     if (std::max(*completion, *took) - std::min(*completion, *took) > tolerance) {
-      rows.fault(jct, "contradiction", "JCT is " + to_text(*completion) + " but end_time - submit_time " + to_text(*took),
+      rows.fault(jct, "contradiction", fmt::format("JCT is {} but end_time - submit_time {}", to_text(*completion), to_text(*took)),
                  "the job completion time is the end less the submission");
       continue;
     }

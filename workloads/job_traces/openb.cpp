@@ -7,6 +7,9 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "core/text/counted.hpp"
 #include "core/text/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 
@@ -15,35 +18,35 @@ namespace weft {
 namespace {
 
 enum Column : std::size_t { name, num_gpu, gpu_milli, gpu_spec, qos, pod_phase, creation_time, deletion_time, scheduled_time };
-constexpr std::array kColumns = {
+constexpr std::array columns = {
     CsvColumn{"name"},          CsvColumn{"num_gpu"},          CsvColumn{"gpu_milli", false}, CsvColumn{"gpu_spec", false},
     CsvColumn{"qos", false},    CsvColumn{"pod_phase", false}, CsvColumn{"creation_time"},    CsvColumn{"deletion_time"},
     CsvColumn{"scheduled_time"}};
-constexpr std::uint64_t kWholeGpu = 1000;
+constexpr std::uint64_t whole_gpu = 1000;
 
 std::string pods(std::uint64_t count, const char* one, const char* several) {
-  return std::to_string(count) + (count == 1 ? std::string(" pod ") + one : std::string(" pods ") + several);
+  return fmt::format("{} {}", counted(count, "pod", "pods"), count == 1 ? one : several);
 }
 
 class OpenbReader {
  public:
   OpenbReader(const SourceText& source, const JobTraceOptions& options)
       : builder_(source, options.strict),
-        rows_(source, kColumns, OtherColumns::allowed, builder_.diagnostics(), &builder_.dirty()) {}
+        rows_(source, columns, OtherColumns::allowed, builder_.diagnostics(), &builder_.dirty()) {}
 
   JobTrace read() {
     while (rows_.next()) read_row();
     if (sharing_ > 0) {
       std::array<char, 96> figures{};
       std::snprintf(figures.data(), figures.size(), " (%.6g GPU-h instead of %.6g)", whole_gpu_s_ / 3600, shared_gpu_s_ / 3600);
-      builder_.assume(pods(sharing_, "asks", "ask") + " for a share of a GPU (gpu_milli below 1000) and holds a whole one" +
-                      figures.data());
+      builder_.assume(fmt::format("{} for a share of a GPU (gpu_milli below 1000) and holds a whole one{}",
+                                  pods(sharing_, "asks", "ask"), figures.data()));
     }
-    if (picky_ > 0) builder_.assume(pods(picky_, "names", "name") + " a GPU type (gpu_spec); any GPU is taken");
+    if (picky_ > 0) builder_.assume(fmt::format("{} a GPU type (gpu_spec); any GPU is taken", pods(picky_, "names", "name")));
     if (running_at_last_ > 1) {
-      builder_.assume(
-          std::to_string(running_at_last_) +
-          " pods in phase Running end together at the last deletion_time: taken as cut off there by the end of the recording");
+      builder_.assume(fmt::format(
+          "{} pods in phase Running end together at the last deletion_time: taken as cut off there by the end of the recording",
+          running_at_last_));
     }
     return builder_.finish();
   }
@@ -59,7 +62,7 @@ class OpenbReader {
       rows_.fault(deletion_time, "still-running", "this pod had not ended when the trace was taken", "leave the row out");
     }
     const auto share =
-        rows_.is_given(gpu_milli) ? rows_.whole_number(gpu_milli, 0, kWholeGpu) : std::optional<std::uint64_t>(kWholeGpu);
+        rows_.is_given(gpu_milli) ? rows_.whole_number(gpu_milli, 0, whole_gpu) : std::optional<std::uint64_t>(whole_gpu);
     if (rows_.is_dirty() || !share) return;
     const auto created = TraceBuilder::instant(rows_, creation_time, "s");
     const auto scheduled = TraceBuilder::instant(rows_, scheduled_time, "s");
@@ -87,10 +90,10 @@ class OpenbReader {
   }
 
   void count(const TraceJob& job, std::uint64_t share, const Timestamp& deleted) {
-    if (job.gpus == 1 && share < kWholeGpu) {
+    if (job.gpus == 1 && share < whole_gpu) {
       ++sharing_;
       whole_gpu_s_ += job.run.in_s();
-      shared_gpu_s_ += job.run.in_s() * static_cast<double>(share) / kWholeGpu;
+      shared_gpu_s_ += job.run.in_s() * static_cast<double>(share) / whole_gpu;
     }
     if (rows_.is_given(gpu_spec)) ++picky_;
     if (deleted > last_deletion_) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/csv_reader.hpp"
 #include "core/text/plain_number.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
@@ -16,8 +18,8 @@ namespace weft {
 namespace {
 
 enum Column : std::size_t { timestamp, duration, num_gpus, cluster, gpu_time };
-constexpr std::array kColumns = {CsvColumn{"timestamp"}, CsvColumn{"duration"}, CsvColumn{"num_gpus"}, CsvColumn{"cluster", false},
-                                 CsvColumn{"gpu_time", false}};
+constexpr std::array columns = {CsvColumn{"timestamp"}, CsvColumn{"duration"}, CsvColumn{"num_gpus"}, CsvColumn{"cluster", false},
+                                CsvColumn{"gpu_time", false}};
 
 /// Whether gpu_time, where there is one, is duration x num_gpus.
 bool fits_gpu_time(CsvReader& rows, Duration run, std::uint32_t gpus) {
@@ -30,7 +32,7 @@ bool fits_gpu_time(CsvReader& rows, Duration run, std::uint32_t gpus) {
   std::array<char, 64> product{};
   std::snprintf(product.data(), product.size(), "%.8g", product_s);
   rows.fault(gpu_time, "contradiction",
-             "gpu_time is " + std::string(rows.field(gpu_time)) + " but duration x num_gpus " + product.data(),
+             fmt::format("gpu_time is {} but duration x num_gpus {}", rows.field(gpu_time), product.data()),
              "one of the three columns is damaged");
   return false;
 }
@@ -39,14 +41,14 @@ bool fits_gpu_time(CsvReader& rows, Duration run, std::uint32_t gpus) {
 
 JobTrace read_philly(const SourceText& source, const JobTraceOptions& options) {
   TraceBuilder builder(source, options, "America/Los_Angeles");
-  CsvReader rows(source, kColumns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
+  CsvReader rows(source, columns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
   for (std::size_t number = 1; rows.next(); ++number) {
     const auto submitted = builder.timestamp(rows, timestamp);
     const auto run = rows.duration(duration, "s");
     const auto gpus = TraceBuilder::gpus(rows, num_gpus);
     if (!submitted || !run || !gpus || !fits_gpu_time(rows, *run, *gpus)) continue;
     TraceJob job;
-    job.name = "job" + std::to_string(number);
+    job.name = "job" + fmt::to_string(number);
     if (rows.is_given(cluster)) job.group = std::string(rows.field(cluster));
     job.run = *run;
     job.gpus = *gpus;

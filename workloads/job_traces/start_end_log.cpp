@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/csv_reader.hpp"
 #include "core/text/plain_number.hpp"
@@ -45,13 +47,12 @@ class StartEndReader {
   JobTrace read() {
     while (rows_.next()) read_row();
     if (other_durations_ > 0) {
-      builder_.assume(counted(other_durations_, "job has", "jobs have") +
-                      " a duration that is not end_time - start_time: the times are taken");
+      builder_.assume(fmt::format("{} a duration that is not end_time - start_time: the times are taken",
+                                  counted(other_durations_, "job has", "jobs have")));
     }
     if (spread_ > 0) {
-      builder_.assume(counted(spread_, "job was", "jobs were") + " on more nodes (node_num) than " +
-                      (spread_ == 1 ? "its" : "their") + " GPUs need at " + std::to_string(gpus_per_node_) +
-                      " a node; the placement of the run decides");
+      builder_.assume(fmt::format("{} on more nodes (node_num) than {} GPUs need at {} a node; the placement of the run decides",
+                                  counted(spread_, "job was", "jobs were"), spread_ == 1 ? "its" : "their", gpus_per_node_));
     }
     return builder_.finish();
   }

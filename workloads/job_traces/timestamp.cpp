@@ -7,16 +7,18 @@
 #include <cstdio>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/csv_reader.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::int64_t kSecondsPerDay = 86'400;
+constexpr std::int64_t seconds_per_day = 86'400;
 // Epoch numbers are of these instants, in whatever unit.
-constexpr std::uint64_t kYear1990 = 631'152'000;
-constexpr std::uint64_t kYear2100 = 4'102'444'800;
+constexpr std::uint64_t year_1990 = 631'152'000;
+constexpr std::uint64_t year_2100 = 4'102'444'800;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -112,7 +114,7 @@ std::optional<Timestamp> parse_epoch(std::string_view text) {
   if (!number) return std::nullopt;
   for (const std::uint64_t units_per_s : {1ULL, 1'000ULL, 1'000'000ULL, 1'000'000'000ULL}) {
     const std::uint64_t seconds = number->whole / units_per_s;
-    if (seconds >= kYear1990 && seconds < kYear2100) return number->in_units(units_per_s);
+    if (seconds >= year_1990 && seconds < year_2100) return number->in_units(units_per_s);
   }
   return std::nullopt;
 }
@@ -142,7 +144,7 @@ struct TimeZone::Named {
 };
 
 std::span<const TimeZone::Named> TimeZone::known() {
-  static constexpr std::array kZones = {
+  static constexpr std::array zones = {
       Named{"UTC", 0, Rule::none},
       Named{"America/Los_Angeles", -480, Rule::united_states},
       Named{"America/Denver", -420, Rule::united_states},
@@ -157,7 +159,7 @@ std::span<const TimeZone::Named> TimeZone::known() {
       Named{"Asia/Tokyo", 540, Rule::none},
       Named{"Asia/Seoul", 540, Rule::none},
   };
-  return kZones;
+  return zones;
 }
 
 TimeZone TimeZone::parse(std::string_view text, const SourcePlace& place) {
@@ -182,9 +184,10 @@ TimeZone TimeZone::parse(std::string_view text, const SourcePlace& place) {
   const bool is_misspelt = !closest(text, names).empty();
   // A name that looks misspelt is told the same way on every machine.
   const std::string message = found.fault.empty() || (is_misspelt && !found.is_there)
-                                  ? "there is no time zone \"" + std::string(text) + "\""
-                                  : "time zone \"" + std::string(text) + "\" cannot be looked up: " + found.fault;
-  fail("unknown-time-zone", message, place, suggestion(text, names, "zone") + (is_misspelt ? "" : ", or an offset such as +08:00"));
+                                  ? fmt::format("there is no time zone \"{}\"", text)
+                                  : fmt::format("time zone \"{}\" cannot be looked up: {}", text, found.fault);
+  fail("unknown-time-zone", message, place,
+       fmt::format("{}{}", suggestion(text, names, "zone"), is_misspelt ? "" : ", or an offset such as +08:00"));
 }
 
 std::optional<TimeZone> TimeZone::from_database(std::string_view name) {
@@ -204,7 +207,7 @@ TimeZone::Local TimeZone::local(std::int64_t local_seconds) const {
   if (changes_ == nullptr) return local_by_rule(local_seconds);
   // No clock is further from UTC than this, so that all spans in which it may show this time begin
   // within it.
-  constexpr std::int64_t reach_s = 2 * kSecondsPerDay;
+  constexpr std::int64_t reach_s = 2 * seconds_per_day;
   const std::vector<std::int64_t>& at_s = changes_->at_s;
   auto span = static_cast<std::size_t>(std::upper_bound(at_s.begin(), at_s.end(), local_seconds - reach_s) - at_s.begin());
   Local result{changes_->offset_s[span], changes_->offset_s[span], 0};
@@ -227,18 +230,18 @@ TimeZone::Local TimeZone::local(std::int64_t local_seconds) const {
 TimeZone::Local TimeZone::local_by_rule(std::int64_t local_seconds) const {
   using namespace std::chrono;  // NOLINT: the calendar reads as dates only this way
   if (summer_ == Rule::none) return {standard_offset_s_, standard_offset_s_, 1};
-  const std::int64_t day = local_seconds >= 0 ? local_seconds / kSecondsPerDay : (local_seconds + 1) / kSecondsPerDay - 1;
+  const std::int64_t day = local_seconds >= 0 ? local_seconds / seconds_per_day : (local_seconds + 1) / seconds_per_day - 1;
   const year_month_day date{local_days(days(day))};
   constexpr std::int64_t hour_s = 3600;
   // Local instants, on the clock that is in force before the change, at which clocks change.
   std::int64_t begin = 0;
   std::int64_t end = 0;
   if (summer_ == Rule::united_states) {
-    begin = day_of(date.year(), March, Sunday[2]) * kSecondsPerDay + 2 * hour_s;
-    end = day_of(date.year(), November, Sunday[1]) * kSecondsPerDay + 2 * hour_s;
+    begin = day_of(date.year(), March, Sunday[2]) * seconds_per_day + 2 * hour_s;
+    end = day_of(date.year(), November, Sunday[1]) * seconds_per_day + 2 * hour_s;
   } else {
-    begin = day_of(date.year(), March, Sunday[last]) * kSecondsPerDay + hour_s + standard_offset_s_;
-    end = day_of(date.year(), October, Sunday[last]) * kSecondsPerDay + hour_s + standard_offset_s_ + hour_s;
+    begin = day_of(date.year(), March, Sunday[last]) * seconds_per_day + hour_s + standard_offset_s_;
+    end = day_of(date.year(), October, Sunday[last]) * seconds_per_day + hour_s + standard_offset_s_ + hour_s;
   }
   // The skipped hour, [begin, begin + 1 h), is read as standard time.
   const bool summer = local_seconds >= begin + hour_s && local_seconds < end;
@@ -296,7 +299,7 @@ std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& 
   const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
                                          std::chrono::day(static_cast<unsigned>(*day))};
   if (*year < 1 || !date.ok() || *hour > 23 || *minute > 59 || second > 59) return std::nullopt;
-  result.seconds = days_since_1970(date) * kSecondsPerDay + *hour * 3600 + *minute * 60 + second;
+  result.seconds = days_since_1970(date) * seconds_per_day + *hour * 3600 + *minute * 60 + second;
 
   if (cursor.at_end()) {
     const TimeZone::Local local = zone.local(result.seconds);
@@ -324,11 +327,11 @@ std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& 
 
 std::string to_utc_text(const Timestamp& timestamp) {
   const std::int64_t seconds = timestamp.seconds;
-  const std::int64_t day = seconds >= 0 ? seconds / kSecondsPerDay : (seconds + 1) / kSecondsPerDay - 1;
-  const auto of_day = static_cast<int>(seconds - day * kSecondsPerDay);
+  const std::int64_t day = seconds >= 0 ? seconds / seconds_per_day : (seconds + 1) / seconds_per_day - 1;
+  const auto of_day = static_cast<int>(seconds - day * seconds_per_day);
   // Epoch numbers reach beyond the calendar's years.
   constexpr std::int64_t calendar_days_max = 11'000'000;
-  if (day > calendar_days_max || day < -calendar_days_max) return std::to_string(seconds) + " s since 1970 UTC";
+  if (day > calendar_days_max || day < -calendar_days_max) return fmt::format("{} s since 1970 UTC", seconds);
   const std::chrono::year_month_day date{std::chrono::local_days(std::chrono::days(day))};
   std::array<char, 96> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%04d-%02u-%02u %02d:%02d:%02d", static_cast<int>(date.year()),
@@ -339,12 +342,12 @@ std::string to_utc_text(const Timestamp& timestamp) {
     std::snprintf(buffer.data(), buffer.size(), ".%03d", static_cast<int>(timestamp.fraction.in_ticks() / Duration::ticks_per_ms));
     text += buffer.data();
   }
-  return text + " UTC";
+  return fmt::format("{} UTC", text);
 }
 
 std::string to_clock_text(const Timestamp& timestamp) {
   const std::optional<Duration> since_zero = between({}, timestamp);
-  if (!since_zero) return std::to_string(timestamp.seconds) + "s";
+  if (!since_zero) return fmt::format("{}s", timestamp.seconds);
   return *since_zero == Duration::zero() ? "0s" : to_text(*since_zero);
 }
 

@@ -49,7 +49,7 @@ std::optional<Timestamp> TraceBuilder::timestamp(CsvReader& rows, std::size_t co
   row_line_ = rows.line();
   const std::optional<Timestamp> value = parse_timestamp(rows.field(column), *zone_, &row_use_, not_before);
   if (!value) {
-    rows.fault(column, "bad-value", rows.name(column) + " is no date and time: \"" + std::string(rows.field(column)) + "\"",
+    rows.fault(column, "bad-value", fmt::format("{} is no date and time: \"{}\"", rows.name(column), rows.field(column)),
                "write it like 2017-10-09 07:01:55, or with its zone 2017-10-09 07:01:55+08:00");
   }
   return value;
@@ -59,12 +59,12 @@ std::optional<Timestamp> TraceBuilder::instant(CsvReader& rows, std::size_t colu
   const std::optional<Timestamp> value = parse_instant(rows.field(column), unit);
   if (!value) {
     rows.fault(column, "bad-value",
-               rows.name(column) + " is no number of " + std::string(unit) + ": " + in_quotes(rows.field(column)),
-               "write a plain number, like 3600 or 0.5; the unit is " + std::string(unit));
+               fmt::format("{} is no number of {}: {}", rows.name(column), unit, in_quotes(rows.field(column))),
+               fmt::format("write a plain number, like 3600 or 0.5; the unit is {}", unit));
     return std::nullopt;
   }
   if (value->seconds < 0) {
-    rows.fault(column, "negative-duration", rows.name(column) + " is negative", "times are 0 or more");
+    rows.fault(column, "negative-duration", fmt::format("{} is negative", rows.name(column)), "times are 0 or more");
     return std::nullopt;
   }
   return value;
@@ -74,7 +74,8 @@ std::optional<Duration> TraceBuilder::within_a_year(CsvReader& rows, std::size_t
                                                     const Timestamp& end) {
   const std::optional<Duration> completion = between(submitted, end);
   if (completion && *completion <= op_duration_max) return completion;
-  rows.fault(column, "out-of-range", "this job ends more than a year after its submission", "at most " + to_text(op_duration_max));
+  rows.fault(column, "out-of-range", "this job ends more than a year after its submission",
+             fmt::format("at most {}", to_text(op_duration_max)));
   return std::nullopt;
 }
 
@@ -103,9 +104,8 @@ void TraceBuilder::leave_out_duplicates() {
     const auto [first, is_new] = lines.emplace(job.name, job.line);
     if (is_new) continue;
     twice[i] = true;
-    dirty_.report("",
-                  {Severity::error, "duplicate-job", "job \"" + job.name + "\" stands in the trace twice", source_.at(job.line, 0),
-                   "it is defined at line " + std::to_string(first->second) + " already; names are unique"});
+    dirty_.report("", {Severity::error, "duplicate-job", fmt::format("job \"{}\" stands in the trace twice", job.name),
+                       source_.at(job.line, 0), fmt::format("it is defined at line {} already; names are unique", first->second)});
   }
   leave_out(twice);
 }
@@ -128,7 +128,8 @@ void TraceBuilder::leave_out_outliers() {
                     "leave these rows out, or cut the trace into parts of a year at most");
   } else {
     for (std::size_t i = 0; i < submitted_.size(); ++i) {
-      if (outlier[i]) dirty_.report("", {Severity::error, "out-of-range", "this job was" + distance, place_of(i), ""});
+      if (outlier[i])
+        dirty_.report("", {Severity::error, "out-of-range", fmt::format("this job was{}", distance), place_of(i), ""});
     }
   }
   leave_out(outlier);
@@ -143,7 +144,7 @@ void TraceBuilder::report_far_jobs(const std::vector<bool>& far, const std::stri
   const auto count = std::count(far.begin(), far.end(), true);
   const auto at = static_cast<std::size_t>(first - far.begin());
   if (count == 1) {
-    diagnostics_.error("out-of-range", "this job was" + distance, place_of(at), help_for_one);
+    diagnostics_.error("out-of-range", fmt::format("this job was{}", distance), place_of(at), help_for_one);
     return;
   }
   const auto last = static_cast<std::size_t>(far.rend() - std::find(far.rbegin(), far.rend(), true)) - 1;
@@ -175,8 +176,8 @@ void TraceBuilder::require_jobs() {
   for (const LeftOutRows& reason : dirty_.reasons()) diagnostics_.add(reason.first);
   diagnostics_.error(
       "no-usable-rows",
-      (dirty_.rows() == 1 ? "the only row is no job" : "none of the " + std::to_string(dirty_.rows()) + " rows is a job") +
-          " that can be simulated",
+      fmt::format("{} that can be simulated",
+                  dirty_.rows() == 1 ? "the only row is no job" : fmt::format("none of the {} rows is a job", dirty_.rows())),
       source_.whole_file(), "is it this format? the first row of each kind of fault is shown above");
 }
 
@@ -185,15 +186,17 @@ void TraceBuilder::note_zone() {
   ZoneUse all;
   for (const ZoneUse& use : zone_uses_) all += use;
   if (zone_is_assumed_ && all.dates > 0) {
-    assume(counted(all.dates, "date names no time zone and is", "dates name no time zone and are") + " taken as " + name);
+    assume(fmt::format("{} taken as {}", counted(all.dates, "date names no time zone and is", "dates name no time zone and are"),
+                       name));
   }
-  if (zone_->is_from_database() && all.dates > 0) assume(name + " is as this machine's time-zone database has it");
+  if (zone_->is_from_database() && all.dates > 0) assume(fmt::format("{} is as this machine's time-zone database has it", name));
   const auto note = [this](std::uint64_t dates, const std::string& where) {
-    if (dates > 0) assume(counted(dates, "date falls", "dates fall") + " into an hour that " + where);
+    if (dates > 0) assume(fmt::format("{} into an hour that {}", counted(dates, "date falls", "dates fall"), where));
   };
-  note(all.first_pass, "passes twice in " + name + ": taken as its first pass");
-  note(all.second_pass, "passes twice in " + name + ": taken as its second pass, since the first lies before what it follows");
-  note(all.skipped, "clocks skip in " + name + ": taken as standard time");
+  note(all.first_pass, fmt::format("passes twice in {}: taken as its first pass", name));
+  note(all.second_pass,
+       fmt::format("passes twice in {}: taken as its second pass, since the first lies before what it follows", name));
+  note(all.skipped, fmt::format("clocks skip in {}: taken as standard time", name));
 }
 
 JobTrace TraceBuilder::finish() {
@@ -209,14 +212,14 @@ JobTrace TraceBuilder::finish() {
     if (!too_late[i]) trace_.jobs[i].submit = *since_first;
   }
   const std::string cut = "cut the trace into parts of a year at most";
-  report_far_jobs(too_late, " submitted more than a year after the first", cut, cut + ", each a file of its own");
+  report_far_jobs(too_late, " submitted more than a year after the first", cut, fmt::format("{}, each a file of its own", cut));
   diagnostics_.throw_if_errors();
   if (zone_) {
     note_zone();
     trace_.origin = earliest;
     trace_.origin_of_time = to_utc_text(earliest);
   } else {
-    trace_.origin_of_time = to_clock_text(earliest) + " on the clock of the trace";
+    trace_.origin_of_time = fmt::format("{} on the clock of the trace", to_clock_text(earliest));
   }
   std::sort(trace_.jobs.begin(), trace_.jobs.end(),
             [](const TraceJob& a, const TraceJob& b) { return std::tuple(a.submit, a.line) < std::tuple(b.submit, b.line); });

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/csv_reader.hpp"
 #include "workloads/dag/limits.hpp"
@@ -15,25 +17,25 @@ namespace weft {
 namespace {
 
 enum Column : std::size_t { name, submit_s, gpus, run_s, iterations, group, priority, model, data_region, min_gpus, user };
-constexpr std::array kColumns = {CsvColumn{"job"},
-                                 CsvColumn{"submit_s"},
-                                 CsvColumn{"gpus"},
-                                 CsvColumn{"run_s"},
-                                 CsvColumn{"iterations", false},
-                                 CsvColumn{"group", false},
-                                 CsvColumn{"priority", false},
-                                 CsvColumn{"model", false},
-                                 CsvColumn{"data_region", false},
-                                 CsvColumn{"min_gpus", false},
-                                 CsvColumn{"user", false}};
+constexpr std::array columns = {CsvColumn{"job"},
+                                CsvColumn{"submit_s"},
+                                CsvColumn{"gpus"},
+                                CsvColumn{"run_s"},
+                                CsvColumn{"iterations", false},
+                                CsvColumn{"group", false},
+                                CsvColumn{"priority", false},
+                                CsvColumn{"model", false},
+                                CsvColumn{"data_region", false},
+                                CsvColumn{"min_gpus", false},
+                                CsvColumn{"user", false}};
 
 /// Seconds, exact to the tick, without zeros at the end.
 std::string seconds(Duration duration) {
   const std::int64_t ticks = duration.in_ticks();
-  std::string text = std::to_string(ticks / Duration::ticks_per_s);
-  std::string digits = std::to_string(Duration::ticks_per_s + ticks % Duration::ticks_per_s);
+  const std::int64_t whole = ticks / Duration::ticks_per_s;
+  std::string digits = fmt::format("{}", Duration::ticks_per_s + ticks % Duration::ticks_per_s);
   digits.erase(digits.find_last_not_of('0') + 1);
-  return digits.size() > 1 ? text + "." + digits.substr(1) : text;
+  return digits.size() > 1 ? fmt::format("{}.{}", whole, digits.substr(1)) : fmt::format("{}", whole);
 }
 
 /// As RFC 4180 has it: in quotes where it has to be.
@@ -48,7 +50,7 @@ std::string field_text(const std::string& text) {
 
 JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions&) {
   TraceBuilder builder(source, true);
-  CsvReader rows(source, kColumns, OtherColumns::refused, builder.diagnostics(), &builder.dirty());
+  CsvReader rows(source, columns, OtherColumns::refused, builder.diagnostics(), &builder.dirty());
   while (rows.next()) {
     if (rows.field(name).empty()) {
       rows.fault(name, "bad-value", "this job has no name", "give it a unique one");
@@ -99,18 +101,22 @@ void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_
   if (with_region) row += ",data_region";
   if (with_min_gpus) row += ",min_gpus";
   if (with_user) row += ",user";
-  write(row + "\n");
+  row += '\n';
+  write(row);
   for (const TraceJob& job : trace.jobs) {
     WEFT_CHECK(!job.iteration_times, "a run time that depends on the placement stands in no CSV");
-    row = field_text(job.name) + "," + seconds(job.submit) + "," + std::to_string(job.gpus) + "," + seconds(job.run);
-    if (with_iterations) row += "," + std::to_string(job.iterations);
-    if (with_group) row += "," + field_text(job.group);
-    if (with_priority) row += "," + std::to_string(job.priority);
-    if (with_model) row += "," + field_text(job.model);
-    if (with_region) row += "," + (job.data_region ? std::to_string(*job.data_region) : std::string());
-    if (with_min_gpus) row += "," + std::to_string(job.min_gpus);
-    if (with_user) row += "," + field_text(job.user);
-    write(row + "\n");
+    row.clear();
+    const auto end = std::back_inserter(row);
+    fmt::format_to(end, "{},{},{},{}", field_text(job.name), seconds(job.submit), job.gpus, seconds(job.run));
+    if (with_iterations) fmt::format_to(end, ",{}", job.iterations);
+    if (with_group) fmt::format_to(end, ",{}", field_text(job.group));
+    if (with_priority) fmt::format_to(end, ",{}", job.priority);
+    if (with_model) fmt::format_to(end, ",{}", field_text(job.model));
+    if (with_region) fmt::format_to(end, ",{}", job.data_region ? fmt::format("{}", *job.data_region) : "");
+    if (with_min_gpus) fmt::format_to(end, ",{}", job.min_gpus);
+    if (with_user) fmt::format_to(end, ",{}", field_text(job.user));
+    row += '\n';
+    write(row);
   }
 }
 

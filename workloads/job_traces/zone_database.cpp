@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace weft {
 
 namespace {
@@ -70,7 +72,7 @@ int year_of(std::int64_t at_s) {
 }
 
 ZoneLookup parse(std::string_view text, const std::string& path) {
-  const ZoneLookup damaged = not_taken(path + " is no time-zone file of version 2 or later, or a damaged one");
+  const ZoneLookup damaged = not_taken(fmt::format("{} is no time-zone file of version 2 or later, or a damaged one", path));
   BigEndian file(text);
   // The first block holds the same in 32 bits.
   const auto narrow = take_header(file);
@@ -78,7 +80,7 @@ ZoneLookup parse(std::string_view text, const std::string& path) {
   file.skip(narrow->block_size(4));
   const auto header = take_header(file);
   if (!header || !file.has(header->block_size(8)) || header->types == 0) return damaged;
-  if (header->leaps > 0) return not_taken(path + " counts leap seconds");
+  if (header->leaps > 0) return not_taken(fmt::format("{} counts leap seconds", path));
 
   ClockChanges changes;
   for (std::uint64_t i = 0; i < header->times; ++i) {
@@ -101,10 +103,10 @@ ZoneLookup parse(std::string_view text, const std::string& path) {
   const bool changes_go_on = file.rest().find(',') != std::string_view::npos;
   if (!std::is_sorted(changes.at_s.begin(), changes.at_s.end())) return damaged;
   if (changes_go_on && (changes.at_s.empty() || changes.at_s.back() < year_2037_s)) {
-    return not_taken(path + " lists " +
-                     (changes.at_s.empty() ? std::string("no clock changes")
-                                           : "clock changes up to " + std::to_string(year_of(changes.at_s.back())) + " only") +
-                     " and leaves the later ones to a rule, which is not read (a slim file; needed is a fat one, up to 2037)");
+    return not_taken(fmt::format(
+        "{} lists {} and leaves the later ones to a rule, which is not read (a slim file; needed is a fat one, up to 2037)", path,
+        changes.at_s.empty() ? std::string("no clock changes")
+                             : fmt::format("clock changes up to {} only", year_of(changes.at_s.back()))));
   }
   return {std::move(changes), "", true};
 }
@@ -120,12 +122,12 @@ ZoneLookup read_zone(std::string_view name, const std::string& folder) {
   if (name.empty() || name.front() == '/' || !std::all_of(name.begin(), name.end(), is_of_names)) return {};
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) {
-    return {std::nullopt, "this machine has no time-zone database (" + folder + ")", false};
+    return {std::nullopt, fmt::format("this machine has no time-zone database ({})", folder), false};
   }
-  const std::string path = folder + "/" + std::string(name);
+  const std::string path = fmt::format("{}/{}", folder, name);
   if (!std::filesystem::is_regular_file(path, ignored)) return {};
   std::ifstream file(path, std::ios::binary);
-  if (!file) return not_taken(path + " cannot be opened");
+  if (!file) return not_taken(fmt::format("{} cannot be opened", path));
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   return parse(text, path);
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/csv_reader.hpp"
 #include "core/text/plain_number.hpp"
@@ -29,22 +31,22 @@ enum Column : std::size_t {
   fail_rate_gpu,
   gpu_num
 };
-constexpr std::array kColumns = {CsvColumn{"id"},
-                                 CsvColumn{"job_num"},
-                                 CsvColumn{"cpu_job_num"},
-                                 CsvColumn{"gpu_job_num"},
-                                 CsvColumn{"avg_run_time_gpu"},
-                                 CsvColumn{"avg_que_time_gpu"},
-                                 CsvColumn{"avg_gpu_num"},
-                                 CsvColumn{"complete_gpu_time"},
-                                 CsvColumn{"cancel_gpu_time"},
-                                 CsvColumn{"fail_gpu_time"},
-                                 CsvColumn{"complete_rate_gpu"},
-                                 CsvColumn{"cancel_rate_gpu"},
-                                 CsvColumn{"fail_rate_gpu"},
-                                 CsvColumn{"gpu_num", false}};
-constexpr std::uint64_t kJobsMax = 1'000'000'000'000;
-constexpr std::string_view kTotal = "total";
+constexpr std::array columns = {CsvColumn{"id"},
+                                CsvColumn{"job_num"},
+                                CsvColumn{"cpu_job_num"},
+                                CsvColumn{"gpu_job_num"},
+                                CsvColumn{"avg_run_time_gpu"},
+                                CsvColumn{"avg_que_time_gpu"},
+                                CsvColumn{"avg_gpu_num"},
+                                CsvColumn{"complete_gpu_time"},
+                                CsvColumn{"cancel_gpu_time"},
+                                CsvColumn{"fail_gpu_time"},
+                                CsvColumn{"complete_rate_gpu"},
+                                CsvColumn{"cancel_rate_gpu"},
+                                CsvColumn{"fail_rate_gpu"},
+                                CsvColumn{"gpu_num", false}};
+constexpr std::uint64_t jobs_max = 1'000'000'000'000;
+constexpr std::string_view total_id = "total";
 
 /// A number of at least 0; a fault if the field is neither that nor empty.
 std::optional<double> number(CsvReader& rows, Column column) {
@@ -52,7 +54,7 @@ std::optional<double> number(CsvReader& rows, Column column) {
   if (text.empty()) return std::nullopt;
   const auto value = plain_number<double>(text);
   if (value && std::isfinite(*value) && *value >= 0) return value;
-  rows.fault(column, "bad-value", rows.name(column) + " is no number of 0 or more: \"" + std::string(text) + "\"",
+  rows.fault(column, "bad-value", fmt::format("{} is no number of 0 or more: \"{}\"", rows.name(column), text),
              "write a plain number, like 13040.598, or nothing");
   return std::nullopt;
 }
@@ -62,19 +64,18 @@ std::optional<double> sum(std::optional<double> a, std::optional<double> b, std:
 }
 
 void check_total(const std::vector<ClusterSummary>& clusters, const SourceText& source, Diagnostics& diagnostics) {
-  const auto total = std::find_if(clusters.begin(), clusters.end(), [](const ClusterSummary& row) { return row.id == kTotal; });
+  const auto total = std::find_if(clusters.begin(), clusters.end(), [](const ClusterSummary& row) { return row.id == total_id; });
   if (total == clusters.end()) return;
   std::uint64_t jobs = 0;
   std::uint64_t gpu_jobs = 0;
   for (const ClusterSummary& row : clusters) {
-    if (row.id == kTotal) continue;
+    if (row.id == total_id) continue;
     jobs += row.jobs;
     gpu_jobs += row.gpu_jobs;
   }
   const auto expect = [&](std::uint64_t said, std::uint64_t added, const char* what) {
     if (said == added) return;
-    diagnostics.error("contradiction",
-                      "the total has " + std::to_string(said) + " " + what + ", its rows have " + std::to_string(added),
+    diagnostics.error("contradiction", fmt::format("the total has {} {}, its rows have {}", said, what, added),
                       source.at(total->line, 0), "a row is missing, twice or damaged");
   };
   expect(total->jobs, jobs, "jobs");
@@ -85,13 +86,13 @@ void check_total(const std::vector<ClusterSummary>& clusters, const SourceText& 
 
 std::vector<ClusterSummary> read_cluster_summaries(const SourceText& source) {
   Diagnostics diagnostics;
-  CsvReader rows(source, kColumns, OtherColumns::allowed, diagnostics);
+  CsvReader rows(source, columns, OtherColumns::allowed, diagnostics);
   std::vector<ClusterSummary> clusters;
   while (rows.next()) {
-    const auto jobs = rows.whole_number(job_num, 0, kJobsMax);
-    const auto cpu_jobs = rows.whole_number(cpu_job_num, 0, kJobsMax);
-    const auto gpu_jobs = rows.whole_number(gpu_job_num, 0, kJobsMax);
-    const auto gpus = rows.has(gpu_num) && !rows.field(gpu_num).empty() ? rows.whole_number(gpu_num, 0, kJobsMax)
+    const auto jobs = rows.whole_number(job_num, 0, jobs_max);
+    const auto cpu_jobs = rows.whole_number(cpu_job_num, 0, jobs_max);
+    const auto gpu_jobs = rows.whole_number(gpu_job_num, 0, jobs_max);
+    const auto gpus = rows.has(gpu_num) && !rows.field(gpu_num).empty() ? rows.whole_number(gpu_num, 0, jobs_max)
                                                                         : std::optional<std::uint64_t>();
     const auto run = number(rows, avg_run_time_gpu);
     const auto queue = number(rows, avg_que_time_gpu);
@@ -137,7 +138,7 @@ std::string describe_cluster_summaries(const SourceText& source) {
   std::string text(line.data());
   std::string notes;
   for (const ClusterSummary& row : read_cluster_summaries(source)) {
-    const std::string gpus = row.gpus ? std::to_string(*row.gpus) : "";
+    const std::string gpus = row.gpus ? fmt::format("{}", *row.gpus) : "";
     std::array<char, 32> gpu_h{};
     if (row.gpu_time_s) std::snprintf(gpu_h.data(), gpu_h.size(), "%.0f", *row.gpu_time_s / 3600);
     std::snprintf(line.data(), line.size(), "%-12.40s %8s %9llu %9llu %10.3f %12.3f %12.3f %14s\n", row.id.c_str(), gpus.c_str(),
@@ -145,8 +146,8 @@ std::string describe_cluster_summaries(const SourceText& source) {
                   row.mean_run_s, row.mean_queue_s, gpu_h.data());
     text += line.data();
     if (row.cpu_jobs + row.gpu_jobs < row.jobs) {
-      notes += "note: " + row.id + ": " + std::to_string(row.jobs - row.cpu_jobs - row.gpu_jobs) + " of " +
-               counted(row.jobs, "job is", "jobs are") + " neither of CPUs nor of GPUs\n";
+      notes += fmt::format("note: {}: {} of {} neither of CPUs nor of GPUs\n", row.id, row.jobs - row.cpu_jobs - row.gpu_jobs,
+                           counted(row.jobs, "job is", "jobs are"));
     }
   }
   return text + notes;

@@ -1,5 +1,6 @@
 #include "workloads/measurements/gavel_throughputs.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -21,13 +22,14 @@ struct JobKey {
 
 /// "('ResNet-50 (batch size 64)', 2)".
 std::optional<JobKey> parse_key(std::string_view text) {
-  constexpr std::string_view kBegin = "('";
-  constexpr std::string_view kMiddle = "', ";
-  const std::size_t middle = text.rfind(kMiddle);
-  if (!text.starts_with(kBegin) || !text.ends_with(')') || middle == std::string_view::npos || middle < kBegin.size()) return {};
-  const std::string_view number = text.substr(middle + kMiddle.size(), text.size() - middle - kMiddle.size() - 1);
+  constexpr std::string_view key_begin = "('";
+  constexpr std::string_view key_middle = "', ";
+  const std::size_t middle = text.rfind(key_middle);
+  if (!text.starts_with(key_begin) || !text.ends_with(')') || middle == std::string_view::npos || middle < key_begin.size())
+    return {};
+  const std::string_view number = text.substr(middle + key_middle.size(), text.size() - middle - key_middle.size() - 1);
   JobKey key;
-  key.type = std::string(text.substr(kBegin.size(), middle - kBegin.size()));
+  key.type = std::string(text.substr(key_begin.size(), middle - key_begin.size()));
   key.gpus = plain_number<std::uint32_t>(number).value_or(0);
   if (key.gpus == 0 || key.gpus > workload_rank_count_max) return {};
   return key;
@@ -35,7 +37,7 @@ std::optional<JobKey> parse_key(std::string_view text) {
 
 /// The place of a quoted key: its first appearance after `from`.
 SourcePlace place_of(const SourceText& source, const std::string& key, std::size_t from) {
-  const std::size_t at = source.text().find('"' + key + '"', from);
+  const std::size_t at = source.text().find(fmt::format("\"{}\"", key), from);
   return at == std::string_view::npos ? source.whole_file() : source.at_offset(at, static_cast<int>(key.size()) + 2);
 }
 
@@ -60,17 +62,17 @@ GavelThroughputs GavelThroughputs::read(const SourceText& source) {
     fail("bad-value", "the table of throughputs is no object of GPU types", source.at(1, 1), shape);
   }
   for (const auto& [gpu_type, jobs] : json.items()) {
-    const std::size_t begin = source.text().find('"' + gpu_type + '"');
+    const std::size_t begin = source.text().find(fmt::format("\"{}\"", gpu_type));
     if (!jobs.is_object()) {
-      diagnostics.error("bad-value", "GPU type \"" + gpu_type + "\" is no object of job types", place_of(source, gpu_type, 0),
-                        shape);
+      diagnostics.error("bad-value", fmt::format("GPU type \"{}\" is no object of job types", gpu_type),
+                        place_of(source, gpu_type, 0), shape);
       continue;
     }
     ByJobType& of_type = table.throughput_[gpu_type];
     for (const auto& [key_text, entry] : jobs.items()) {
       const std::optional<JobKey> key = parse_key(key_text);
       if (!key) {
-        diagnostics.error("bad-value", "\"" + key_text + "\" is no job type with its number of GPUs",
+        diagnostics.error("bad-value", fmt::format("\"{}\" is no job type with its number of GPUs", key_text),
                           place_of(source, key_text, begin == std::string_view::npos ? 0 : begin), "write \"('JOB TYPE', GPUS)\"");
         continue;
       }
@@ -78,7 +80,7 @@ GavelThroughputs GavelThroughputs::read(const SourceText& source) {
       const bool found = entry.is_object() && alone != entry.end() && alone->is_number();
       const double rate = found ? alone->get<double>() : -1;
       if (!found || !std::isfinite(rate) || rate < 0) {
-        diagnostics.error("bad-value", "\"" + key_text + "\" has no throughput of its own",
+        diagnostics.error("bad-value", fmt::format("\"{}\" has no throughput of its own", key_text),
                           place_of(source, key_text, begin == std::string_view::npos ? 0 : begin),
                           "its entry \"null\" is a number of steps per second, 0 or more");
         continue;
@@ -98,8 +100,8 @@ std::vector<std::string> GavelThroughputs::gpu_types() const {
 
 void GavelThroughputs::require_gpu_type(std::string_view gpu_type, const SourcePlace& place) const {
   if (throughput_.find(gpu_type) != throughput_.end()) return;
-  const std::string message = gpu_type.empty() ? file_ + " lists throughputs by GPU type, and none is named"
-                                               : file_ + " has no GPU type \"" + std::string(gpu_type) + "\"";
+  const std::string message = gpu_type.empty() ? fmt::format("{} lists throughputs by GPU type, and none is named", file_)
+                                               : fmt::format("{} has no GPU type \"{}\"", file_, gpu_type);
   fail("unknown-gpu-type", message, place, suggestion(gpu_type, gpu_types(), "GPU type"));
 }
 
@@ -133,7 +135,7 @@ std::optional<double> GavelThroughputs::steps_per_s(std::string_view gpu_type, s
 
 std::optional<double> GavelThroughputs::steps_per_s_spread(std::string_view gpu_type, std::string_view job_type,
                                                            std::uint32_t gpus) const {
-  return steps_per_s(std::string(gpu_type) + "_unconsolidated", job_type, gpus);
+  return steps_per_s(fmt::format("{}_unconsolidated", gpu_type), job_type, gpus);
 }
 
 std::optional<PlacementTimes> GavelThroughputs::placement_times(std::string_view gpu_type, std::string_view job_type,
@@ -159,8 +161,9 @@ std::string GavelThroughputs::to_text() const {
       not_running +=
           static_cast<std::size_t>(std::count_if(by_gpus.begin(), by_gpus.end(), [](const auto& e) { return e.second == 0; }));
     }
-    text += gpu_type + ": " + counted(jobs.size(), "job type", "job types") + ", " + counted(entries, "throughput", "throughputs");
-    if (not_running > 0) text += ", of which " + counted(not_running, "is", "are") + " 0 (does not run)";
+    text += fmt::format("{}: {}, {}", gpu_type, counted(jobs.size(), "job type", "job types"),
+                        counted(entries, "throughput", "throughputs"));
+    if (not_running > 0) text += fmt::format(", of which {} 0 (does not run)", counted(not_running, "is", "are"));
     text += "\n";
   }
   return text;

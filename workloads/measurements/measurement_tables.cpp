@@ -3,6 +3,8 @@
 #include <array>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "workloads/measurements/cluster_summary.hpp"
 #include "workloads/measurements/gavel_throughputs.hpp"
@@ -13,7 +15,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array kTables = {
+constexpr std::array table_list = {
     MeasurementTable{"pollux", "Step times by placement and batch size as CSV: placement,local_bsz,step_time,sync_time in seconds.",
                      [](const SourceText& source) { return PolluxPlacements::read(source).to_text(); }},
     MeasurementTable{"gavel-throughputs", "Training steps per second by GPU type, job type and number of GPUs, as Gavel's JSON.",
@@ -25,15 +27,15 @@ constexpr std::array kTables = {
 
 }  // namespace
 
-std::span<const MeasurementTable> measurement_tables() { return kTables; }
+std::span<const MeasurementTable> measurement_tables() { return table_list; }
 
 std::string describe_measurements(const std::string& path, std::string_view format) {
   std::vector<std::string> names;
-  for (const MeasurementTable& table : kTables) {
+  for (const MeasurementTable& table : table_list) {
     if (table.name == format) return table.describe(SourceText::read(path));
     names.emplace_back(table.name);
   }
-  fail("unknown-format", "there is no format of measurements \"" + std::string(format) + "\"", SourcePlace::named(path),
+  fail("unknown-format", fmt::format("there is no format of measurements \"{}\"", format), SourcePlace::named(path),
        suggestion(format, names, "format"));
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include <fmt/format.h>
+
 #include "core/text/csv_reader.hpp"
 #include "workloads/dag/limits.hpp"
 
@@ -12,7 +14,7 @@ namespace weft {
 namespace {
 
 enum Column : std::size_t { placement, local_bsz, step_time, sync_time };
-constexpr std::array kColumns = {CsvColumn{"placement"}, CsvColumn{"local_bsz"}, CsvColumn{"step_time"}, CsvColumn{"sync_time"}};
+constexpr std::array columns = {CsvColumn{"placement"}, CsvColumn{"local_bsz"}, CsvColumn{"step_time"}, CsvColumn{"sync_time"}};
 
 /// The GPUs per host of "44"; empty, and a fault reported, if it is something else.
 std::vector<std::uint32_t> hosts_of(CsvReader& rows) {
@@ -25,7 +27,7 @@ std::vector<std::uint32_t> hosts_of(CsvReader& rows) {
     gpus.push_back(static_cast<std::uint32_t>(digit - '0'));
   }
   if (gpus.empty()) {
-    rows.fault(placement, "bad-value", "this is no placement: \"" + std::string(rows.field(placement)) + "\"",
+    rows.fault(placement, "bad-value", fmt::format("this is no placement: \"{}\"", rows.field(placement)),
                "write a digit from 1 to 9 per host, its number of GPUs, like 44");
   }
   return gpus;
@@ -35,7 +37,7 @@ std::vector<std::uint32_t> hosts_of(CsvReader& rows) {
 
 PolluxPlacements PolluxPlacements::read(const SourceText& source) {
   Diagnostics diagnostics;
-  CsvReader rows(source, kColumns, OtherColumns::allowed, diagnostics);
+  CsvReader rows(source, columns, OtherColumns::allowed, diagnostics);
   PolluxPlacements table;
   while (rows.next()) {
     const std::vector<std::uint32_t> gpus = hosts_of(rows);
@@ -68,9 +70,9 @@ std::vector<std::uint32_t> PolluxPlacements::batch_sizes() const {
 
 std::string PolluxPlacements::to_text() const {
   std::string text = "local batch sizes";
-  for (const auto& [size, times] : times_) text += " " + std::to_string(size);
-  text += ", " + std::to_string(times_.begin()->second.placement_count()) + " placements of";
-  for (const std::uint32_t gpus : times_.begin()->second.gpu_counts()) text += " " + std::to_string(gpus);
+  for (const auto& [size, times] : times_) text += fmt::format(" {}", size);
+  text += fmt::format(", {} placements of", times_.begin()->second.placement_count());
+  for (const std::uint32_t gpus : times_.begin()->second.gpu_counts()) text += fmt::format(" {}", gpus);
   text += " GPUs\n";
   for (const auto& [hosts, totals] : by_hosts_) {
     std::array<char, 160> line{};

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 #include "core/text/csv_reader.hpp"
 #include "workloads/dag/limits.hpp"
 
@@ -10,19 +12,19 @@ namespace weft {
 namespace {
 
 enum Column : std::size_t { name, num };
-constexpr std::array kColumns = {CsvColumn{""}, CsvColumn{"num"}};
+constexpr std::array columns = {CsvColumn{""}, CsvColumn{"num"}};
 
 }  // namespace
 
 std::map<std::string, std::uint32_t> read_virtual_clusters(const SourceText& source) {
   Diagnostics diagnostics;
-  CsvReader rows(source, kColumns, OtherColumns::refused, diagnostics);
+  CsvReader rows(source, columns, OtherColumns::refused, diagnostics);
   std::map<std::string, std::uint32_t> nodes;
   while (rows.next()) {
     const auto count = rows.whole_number(num, 0, workload_rank_count_max);
     if (!count) continue;
     if (!nodes.emplace(rows.field(name), static_cast<std::uint32_t>(*count)).second) {
-      rows.fault(name, "duplicate-cluster", "virtual cluster \"" + std::string(rows.field(name)) + "\" stands in the table twice",
+      rows.fault(name, "duplicate-cluster", fmt::format("virtual cluster \"{}\" stands in the table twice", rows.field(name)),
                  "names are unique");
     }
   }
@@ -39,9 +41,9 @@ std::string describe_virtual_clusters(const SourceText& source) {
   std::string list;
   for (const auto& [name, count] : nodes) {
     sum += count;
-    list += (list.empty() ? "" : ", ") + name + " " + std::to_string(count);
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", name, count);
   }
-  return std::to_string(nodes.size()) + " virtual clusters, " + std::to_string(sum) + " nodes: " + list + "\n";
+  return fmt::format("{} virtual clusters, {} nodes: {}\n", nodes.size(), sum, list);
 }
 
 }  // namespace weft

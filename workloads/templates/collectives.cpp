@@ -3,6 +3,8 @@
 #include <array>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/dag/limits.hpp"
@@ -33,7 +35,7 @@ CollectiveType type_called(const std::string& name, const std::string& /*param*/
   return CollectiveType::all_reduce;
 }
 
-constexpr std::array kCollectivesParams = {
+constexpr std::array collectives_params = {
     param<&CollectivesSettings::ranks>({.name = "ranks",
                                         .default_text = "8",
                                         .minimum = "1",
@@ -99,8 +101,8 @@ Workload make_collectives(const ParamSet& params, const SourcePlace& place) {
   RoleScript script;
   RoleScript::After last;
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (i > 0 && gap > Duration::zero()) last = {script.compute("gap." + std::to_string(i), gap, last)};
-    last = {script.collective(std::string(to_text(type)) + "." + std::to_string(i), type, communicator, size, last)};
+    if (i > 0 && gap > Duration::zero()) last = {script.compute(fmt::format("gap.{}", i), gap, last)};
+    last = {script.collective(fmt::format("{}.{}", to_text(type), i), type, communicator, size, last)};
   }
   add_role_of_all(workload, script.finish());
   return workload;
@@ -110,7 +112,7 @@ Workload make_collectives(const ParamSet& params, const SourcePlace& place) {
 
 Module<WorkloadFactory> collectives_module() {
   return {{"template", "collectives", "One collective after the other, with a pause between them: the plainest load for a fabric.",
-           kCollectivesParams},
+           collectives_params},
           make_collectives};
 }
 

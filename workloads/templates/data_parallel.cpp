@@ -3,6 +3,8 @@
 #include <array>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/templates/role_script.hpp"
@@ -24,7 +26,7 @@ struct DataParallelSettings {
   Duration optimizer_time;
 };
 
-constexpr std::array kDataParallelParams = {
+constexpr std::array data_parallel_params = {
     param<&DataParallelSettings::ranks>({.name = "ranks",
                                          .default_text = "8",
                                          .minimum = "1",
@@ -80,11 +82,11 @@ Workload make_data_parallel(const ParamSet& params, const SourcePlace& place) {
     return upto(index + 1) - upto(index);
   };
   for (std::uint32_t i = 0; i < buckets; ++i) {
-    const std::string number = std::to_string(buckets - 1 - i);
-    last = {script.compute("backward." + number, Duration::ticks(part(backward.in_ticks(), i)), last)};
+    const std::string number = fmt::format("{}", buckets - 1 - i);
+    last = {script.compute(fmt::format("backward.{}", number), Duration::ticks(part(backward.in_ticks(), i)), last)};
     const auto elements = static_cast<std::uint64_t>(part(static_cast<std::int64_t>(settings.parameters), i));
-    reductions.push_back(
-        script.collective("reduce." + number, CollectiveType::all_reduce, 0, math.bytes(elements, settings.grad_dtype), last));
+    reductions.push_back(script.collective(fmt::format("reduce.{}", number), CollectiveType::all_reduce, 0,
+                                           math.bytes(elements, settings.grad_dtype), last));
   }
   last.insert(last.end(), reductions.begin(), reductions.end());
   script.compute("step", math.checked(settings.optimizer_time), last);
@@ -98,7 +100,7 @@ Module<WorkloadFactory> data_parallel_module() {
   return {{"template", "data_parallel",
            "Every rank holds the whole model; gradients are all-reduced in buckets while backward goes on, as PyTorch's "
            "DistributedDataParallel does.",
-           kDataParallelParams},
+           data_parallel_params},
           make_data_parallel};
 }
 

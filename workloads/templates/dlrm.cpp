@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/templates/role_script.hpp"
@@ -30,7 +32,7 @@ struct DlrmSettings {
   Duration optimizer_time;
 };
 
-constexpr std::array kDlrmParams = {
+constexpr std::array dlrm_params = {
     param<&DlrmSettings::ranks>({.name = "ranks",
                                  .default_text = "16",
                                  .minimum = "1",
@@ -98,9 +100,9 @@ constexpr std::array kDlrmParams = {
                                           .origin = "assumption: small layers"}),
 };
 
-constexpr std::uint64_t kIndexBytes = 8;
-constexpr std::uint64_t kWidthMax = 1ULL << 24;
-constexpr std::size_t kLayersMax = 1000;
+constexpr std::uint64_t index_bytes = 8;
+constexpr std::uint64_t width_max = 1ULL << 24;
+constexpr std::size_t layers_max = 1000;
 
 /// "13-512-256": widths, at least `least` of them.
 std::vector<std::uint64_t> widths_of(const TensorMath& math, const char* parameter, const std::string& text, std::size_t least) {
@@ -110,18 +112,17 @@ std::vector<std::uint64_t> widths_of(const TensorMath& math, const char* paramet
   while (true) {
     std::uint64_t width = 0;
     const auto [stop, error] = std::from_chars(at, end, width);
-    const bool valid = error == std::errc{} && width > 0 && width <= kWidthMax && (stop == end || *stop == '-');
-    if (!valid || widths.size() == kLayersMax) {
-      math.fail("bad-value", std::string(parameter) + " = \"" + text + "\" is no list of widths",
-                "widths from 1 to " + std::to_string(kWidthMax) + " joined by -, as in \"512-256-128\"");
+    const bool valid = error == std::errc{} && width > 0 && width <= width_max && (stop == end || *stop == '-');
+    if (!valid || widths.size() == layers_max) {
+      math.fail("bad-value", fmt::format("{} = \"{}\" is no list of widths", parameter, text),
+                fmt::format("widths from 1 to {} joined by -, as in \"512-256-128\"", width_max));
     }
     widths.push_back(width);
     if (stop == end) break;
     at = stop + 1;
   }
   if (widths.size() < least) {
-    math.fail("bad-value", std::string(parameter) + " = \"" + text + "\" has no layer",
-              "give at least " + std::to_string(least) + " widths");
+    math.fail("bad-value", fmt::format("{} = \"{}\" has no layer", parameter, text), fmt::format("give at least {} widths", least));
   }
   return widths;
 }
@@ -139,7 +140,7 @@ std::vector<Layer> layers_of(const TensorMath& math, const DlrmSettings& setting
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
     const std::uint64_t weights = math.product({widths[i], widths[i + 1]});
     const double operations = 2.0 * settings.batch * static_cast<double>(weights);
-    layers.push_back({name + "_" + std::to_string(i), math.time(operations), math.bytes(weights, settings.grad_dtype)});
+    layers.push_back({fmt::format("{}_{}", name, i), math.time(operations), math.bytes(weights, settings.grad_dtype)});
   }
   return layers;
 }
@@ -152,8 +153,7 @@ class DlrmBuilder {
     const std::uint64_t dimension = settings.dimension;
     const std::vector<std::uint64_t> bottom = widths_of(math, "bottom", settings.bottom, 2);
     if (bottom.back() != dimension) {
-      math.fail("bad-plan",
-                "the last width of bottom is " + std::to_string(bottom.back()) + ", the dimension " + std::to_string(dimension),
+      math.fail("bad-plan", fmt::format("the last width of bottom is {}, the dimension {}", bottom.back(), dimension),
                 "the dense branch is combined with the embeddings: both have the same width");
     }
     // Dot products of all pairs of the tables + 1 vectors, and the dense vector itself.
@@ -164,7 +164,7 @@ class DlrmBuilder {
     concat_ = math.time(2.0 * static_cast<double>(batch) * static_cast<double>(tables + 1) * static_cast<double>(tables + 1) *
                         static_cast<double>(dimension));
     const std::uint64_t lookups = math.product({batch, tables, settings.lookups});
-    indices_ = math.checked(Bytes::of(static_cast<std::int64_t>(math.product({lookups, kIndexBytes}))));
+    indices_ = math.checked(Bytes::of(static_cast<std::int64_t>(math.product({lookups, index_bytes}))));
     embeddings_ = math.bytes(math.product({batch, tables, dimension}), settings.dtype);
     rows_ = math.bytes(math.product({lookups, dimension}), settings.dtype);
     dense_ = math.bytes(math.product({batch, bottom.front()}), settings.dtype);
@@ -198,8 +198,9 @@ class DlrmBuilder {
     RoleScript::After done;
     const auto layers_back = [&](const std::vector<Layer>& layers) {
       for (std::size_t i = layers.size(); i-- > 0;) {
-        last_ = {script_.compute(layers[i].name + "_bwd", math_.checked(layers[i].forward * 2), last_)};
-        done.push_back(script_.collective("ar_" + layers[i].name, CollectiveType::all_reduce, 0, layers[i].gradients, last_));
+        last_ = {script_.compute(fmt::format("{}_bwd", layers[i].name), math_.checked(layers[i].forward * 2), last_)};
+        done.push_back(
+            script_.collective(fmt::format("ar_{}", layers[i].name), CollectiveType::all_reduce, 0, layers[i].gradients, last_));
       }
     };
     layers_back(top_);
@@ -236,7 +237,7 @@ Module<WorkloadFactory> dlrm_module() {
   return {{"template", "dlrm",
            "A recommendation model: embeddings are exchanged by all-to-alls forward and backward, the dense layers' gradients are "
            "all-reduced while backward goes on.",
-           kDlrmParams},
+           dlrm_params},
           make_dlrm};
 }
 

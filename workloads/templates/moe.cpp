@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array kMoeOwnParams = {
+constexpr std::array moe_own_params = {
     param<&ExpertPlan::ep>({.name = "ep",
                             .default_text = "4",
                             .minimum = "1",
@@ -32,13 +32,13 @@ constexpr std::array kMoeOwnParams = {
                                .origin = "Mixtral 8x7B (arXiv 2401.04088)"}),
 };
 
-constexpr std::array<ParamSpec, kMoeOwnParams.size() + transformer_params.size()> joined() {
-  std::array<ParamSpec, kMoeOwnParams.size() + transformer_params.size()> all{};
-  std::copy(kMoeOwnParams.begin(), kMoeOwnParams.end(), all.begin());
-  std::copy(transformer_params.begin(), transformer_params.end(), all.begin() + kMoeOwnParams.size());
+constexpr std::array<ParamSpec, moe_own_params.size() + transformer_params.size()> joined() {
+  std::array<ParamSpec, moe_own_params.size() + transformer_params.size()> all{};
+  std::copy(moe_own_params.begin(), moe_own_params.end(), all.begin());
+  std::copy(transformer_params.begin(), transformer_params.end(), all.begin() + moe_own_params.size());
   return all;
 }
-constexpr auto kMoeParams = joined();
+constexpr auto moe_params = joined();
 
 Workload make_moe(const ParamSet& params, const SourcePlace& place) {
   return make_transformer("moe", params, filled<ExpertPlan>(params), place);
@@ -51,7 +51,7 @@ Module<WorkloadFactory> moe_module() {
            "A transformer decoder whose MLPs are experts: as llm, and every layer sends tokens to their experts and back by "
            "all-to-alls "
            "among ep ranks; an expert's gradients are reduced among its dp / ep replicas.",
-           kMoeParams},
+           moe_params},
           make_moe};
 }
 

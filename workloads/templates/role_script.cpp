@@ -6,7 +6,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint16_t kComputeStream = 1;
+constexpr std::uint16_t compute_stream = 1;
 
 Op message(OpKind kind, std::uint16_t communicator, std::uint32_t peer, Bytes bytes) {
   Op op;
@@ -28,7 +28,7 @@ std::uint32_t RoleScript::add(const Op& op, std::string_view name, const After& 
 std::uint32_t RoleScript::compute(std::string_view name, Duration duration, const After& after) {
   Op op;
   op.duration = duration;
-  op.stream = kComputeStream;
+  op.stream = compute_stream;
   return add(op, name, after);
 }
 
@@ -44,7 +44,7 @@ std::uint32_t RoleScript::collective(std::string_view name, CollectiveType type,
   op.kind = OpKind::collective;
   op.collective = type;
   op.communicator = communicator;
-  op.stream = static_cast<std::uint16_t>(kComputeStream + 1 + communicator);
+  op.stream = static_cast<std::uint16_t>(compute_stream + 1 + communicator);
   op.bytes = bytes;
   return add(op, name, after);
 }

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/dag/limits.hpp"
@@ -13,12 +15,12 @@ namespace weft {
 namespace {
 
 /// Ops of all roles together: 80 bytes each while they are built.
-constexpr std::uint64_t kOpsMax = 1ULL << 24;
+constexpr std::uint64_t ops_max = 1ULL << 24;
 
 }  // namespace
 
 void TensorMath::fail(const char* code, const std::string& message, const std::string& help) const {
-  weft::fail(code, params_.module() + ": " + message, place_, help);
+  weft::fail(code, fmt::format("{}: {}", params_.module(), message), place_, help);
 }
 
 ElementType tensor_dtype(const std::string& text, const std::string& /*param*/) { return *element_type_named(text); }
@@ -44,7 +46,7 @@ Bytes TensorMath::share(Bytes size, std::uint32_t ranks) {
 
 Bytes TensorMath::checked(Bytes size) const {
   if (size > op_size_max) {
-    fail("too-large", "a collective or message would have more than " + to_text(op_size_max),
+    fail("too-large", fmt::format("a collective or message would have more than {}", to_text(op_size_max)),
          "make the model, the batch or the sequence smaller");
   }
   return size;
@@ -53,14 +55,15 @@ Bytes TensorMath::checked(Bytes size) const {
 Duration TensorMath::time(double operations) const {
   const double seconds = operations / (filled<TensorRate>(params_).tflops * 1e12);
   if (!(seconds < op_duration_max.in_s())) {
-    fail("too-large", "a computation would take more than " + to_text(op_duration_max), "raise tflops, or make the model smaller");
+    fail("too-large", fmt::format("a computation would take more than {}", to_text(op_duration_max)),
+         "raise tflops, or make the model smaller");
   }
   return Duration::from_seconds(seconds);
 }
 
 Duration TensorMath::checked(Duration duration) const {
   if (duration > op_duration_max) {
-    fail("too-large", "a computation would take more than " + to_text(op_duration_max), "give a shorter time");
+    fail("too-large", fmt::format("a computation would take more than {}", to_text(op_duration_max)), "give a shorter time");
   }
   return duration;
 }
@@ -74,16 +77,14 @@ Duration TensorMath::scaled(Duration duration, double factor) const {
 void TensorMath::require_divides(std::string_view number_name, std::uint64_t number, std::string_view divisor_name,
                                  std::uint64_t divisor) const {
   if (number % divisor == 0) return;
-  fail("bad-plan",
-       std::string(number_name) + " = " + std::to_string(number) + " cannot be divided by " + std::string(divisor_name) + " = " +
-           std::to_string(divisor),
-       std::string(number_name) + " is a multiple of " + std::string(divisor_name));
+  fail("bad-plan", fmt::format("{} = {} cannot be divided by {} = {}", number_name, number, divisor_name, divisor),
+       fmt::format("{} is a multiple of {}", number_name, divisor_name));
 }
 
 void TensorMath::require_op_count(std::uint64_t ops) const {
-  if (ops <= kOpsMax) return;
-  fail("too-large", "the roles would have " + std::to_string(ops) + " ops",
-       "at most " + std::to_string(kOpsMax) + " are written; lower layers, micro-batches or counts");
+  if (ops <= ops_max) return;
+  fail("too-large", fmt::format("the roles would have {} ops", ops),
+       fmt::format("at most {} are written; lower layers, micro-batches or counts", ops_max));
 }
 
 std::string TensorMath::rate_note() const {
@@ -91,7 +92,7 @@ std::string TensorMath::rate_note() const {
   for (std::size_t i = 0; i < params_.table().size(); ++i) {
     if (params_.table()[i].name == "tflops") rate = params_.value_text(i);
   }
-  return "compute times follow from shapes at tflops = " + rate + " per GPU";
+  return fmt::format("compute times follow from shapes at tflops = {} per GPU", rate);
 }
 
 Workload start_workload(std::string_view name, std::uint32_t ranks) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
 #include "workloads/dag/strided_groups.hpp"
@@ -101,7 +103,7 @@ class TransformerBuilder {
     workload_.role_of.resize(workload_.rank_count);
     for (std::uint32_t stage = 0; stage < pp_.size; ++stage) {
       workload_.roles.push_back(stage_program(stage));
-      workload_.role_names.push_back("stage" + std::to_string(stage));
+      workload_.role_names.push_back(fmt::format("stage{}", stage));
     }
     const std::uint32_t ranks_per_stage = tp_.size * dp_.size;
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
@@ -140,8 +142,8 @@ class TransformerBuilder {
   void check_plan() const {
     const std::uint64_t ranks = math_.product({tp_.size, pp_.size, dp_.size});
     if (ranks > workload_rank_count_max) {
-      math_.fail("too-large", "tp x pp x dp = " + std::to_string(ranks) + " ranks",
-                 "at most " + std::to_string(workload_rank_count_max) + " are supported");
+      math_.fail("too-large", fmt::format("tp x pp x dp = {} ranks", ranks),
+                 fmt::format("at most {} are supported", workload_rank_count_max));
     }
     math_.require_divides("layers", layers_, "pp", pp_.size);
     math_.require_divides("hidden", hidden_, "heads", settings_.heads);
@@ -152,12 +154,11 @@ class TransformerBuilder {
       math_.require_divides("dp", dp_.size, "ep", experts_.ep);
       math_.require_divides("experts", experts_.experts, "ep", experts_.ep);
       if (experts_.top_k > experts_.experts) {
-        math_.fail("bad-plan",
-                   "top_k = " + std::to_string(experts_.top_k) + " is more than experts = " + std::to_string(experts_.experts),
+        math_.fail("bad-plan", fmt::format("top_k = {} is more than experts = {}", experts_.top_k, experts_.experts),
                    "a token goes to different experts");
       }
       if (tp_.size > 1 && !sequence_parallel_) {
-        math_.fail("bad-plan", "experts with tp = " + std::to_string(tp_.size) + " need sequence_parallel",
+        math_.fail("bad-plan", fmt::format("experts with tp = {} need sequence_parallel", tp_.size),
                    "set sequence_parallel=true or tp=1, as Megatron demands");
       }
     }
@@ -248,15 +249,15 @@ class TransformerBuilder {
   /// Sums what the ranks of a block have computed, to all of them or spread along the sequence.
   void add_sum(std::vector<Step>& steps, const std::string& name) const {
     if (sequence_parallel_) {
-      add_collective(steps, name + "_scatter", CollectiveType::reduce_scatter, tp_, activations_);
+      add_collective(steps, fmt::format("{}_scatter", name), CollectiveType::reduce_scatter, tp_, activations_);
     } else {
-      add_collective(steps, name + "_reduce", CollectiveType::all_reduce, tp_, activations_);
+      add_collective(steps, fmt::format("{}_reduce", name), CollectiveType::all_reduce, tp_, activations_);
     }
   }
 
   std::vector<Step> dense_forward(const std::string& name, const Work& work) const {
     std::vector<Step> steps;
-    add_gather(steps, name + "_gather");
+    add_gather(steps, fmt::format("{}_gather", name));
     steps.push_back(computation(name, work.forward));
     add_sum(steps, name);
     return steps;
@@ -264,7 +265,7 @@ class TransformerBuilder {
 
   std::vector<Step> dense_backward(const std::string& name, const Work& work) const {
     std::vector<Step> steps;
-    add_gather(steps, name + "_gather");
+    add_gather(steps, fmt::format("{}_gather", name));
     add_input_gradient(steps, name, work);
     return steps;
   }
@@ -282,13 +283,13 @@ class TransformerBuilder {
     const Duration weight_gradient = math_.scaled(column, 0.5);
     if (work.column < 1) steps.push_back(computation(name, whole - column));
     if (sequence_parallel_) {
-      add_gather(steps, name + "_input_gather");
+      add_gather(steps, fmt::format("{}_input_gather", name));
       steps.back().is_beside_next = true;
     }
-    steps.push_back(computation(name + "_dgrad", column - weight_gradient));
+    steps.push_back(computation(fmt::format("{}_dgrad", name), column - weight_gradient));
     add_sum(steps, name);
     steps.back().is_beside_next = true;
-    steps.push_back(computation(name + "_wgrad", weight_gradient));
+    steps.push_back(computation(fmt::format("{}_wgrad", name), weight_gradient));
   }
 
   std::vector<Step> expert_block(Duration duration) const {
@@ -360,7 +361,7 @@ class TransformerBuilder {
   }
 
   static std::string name_of(const char* pass, std::uint32_t batch, const std::string& what) {
-    return std::string(pass) + "." + std::to_string(batch) + "." + what;
+    return fmt::format("{}.{}.{}", pass, batch, what);
   }
 
   bool is_first(const Stage& stage) const { return stage.index == 0; }
@@ -368,12 +369,12 @@ class TransformerBuilder {
 
   void forward(Stage& stage, std::uint32_t batch) const {
     if (!is_first(stage)) receive(stage, name_of("fwd", batch, "recv"), stage.index - 1);
-    if (is_first(stage)) run(stage, embed_, "fwd." + std::to_string(batch));
+    if (is_first(stage)) run(stage, embed_, fmt::format("fwd.{}", batch));
     const std::uint32_t per_stage = layers_ / pp_.size;
     for (std::uint32_t layer = 0; layer < per_stage; ++layer) {
-      run(stage, forward_, name_of("fwd", batch, "layer" + std::to_string(stage.index * per_stage + layer)));
+      run(stage, forward_, name_of("fwd", batch, fmt::format("layer{}", stage.index * per_stage + layer)));
     }
-    if (is_last(stage)) run(stage, head_, "fwd." + std::to_string(batch));
+    if (is_last(stage)) run(stage, head_, fmt::format("fwd.{}", batch));
     if (!is_last(stage))
       stage.script.send(name_of("fwd", batch, "send"), pp_.communicator, stage.index + 1, passed_on_, stage.last);
   }
@@ -382,14 +383,14 @@ class TransformerBuilder {
     const bool sums = batch + 1 == batches_;
     if (!is_last(stage)) receive(stage, name_of("bwd", batch, "recv"), stage.index + 1);
     if (is_last(stage)) {
-      run(stage, head_backward_, "bwd." + std::to_string(batch));
+      run(stage, head_backward_, fmt::format("bwd.{}", batch));
       // The only stage of a tied model has one gradient for embedding and head, complete when
       // backward ends.
       if (sums && !(is_tied_ && is_first(stage))) reduce(stage, {{"head", vocabulary(), dp_}});
     }
     const std::uint32_t per_stage = layers_ / pp_.size;
     for (std::uint32_t layer = per_stage; layer-- > 0;) {
-      const std::string name = "layer" + std::to_string(stage.index * per_stage + layer);
+      const std::string name = fmt::format("layer{}", stage.index * per_stage + layer);
       run(stage, backward_, name_of("bwd", batch, name));
       if (sums) collect(stage, name, layer);
     }
@@ -397,7 +398,7 @@ class TransformerBuilder {
       stage.script.send(name_of("bwd", batch, "send"), pp_.communicator, stage.index - 1, passed_on_, stage.last);
       return;
     }
-    run(stage, embed_backward_, "bwd." + std::to_string(batch));
+    run(stage, embed_backward_, fmt::format("bwd.{}", batch));
     if (sums) reduce(stage, {{"embedding", vocabulary(), dp_}});
   }
 
@@ -408,7 +409,7 @@ class TransformerBuilder {
   static void run(Stage& stage, const std::vector<Step>& steps, const std::string& prefix) {
     RoleScript::After beside;
     for (const Step& step : steps) {
-      const std::uint32_t op = add(stage.script, step, prefix + "." + step.name, stage.last);
+      const std::uint32_t op = add(stage.script, step, fmt::format("{}.{}", prefix, step.name), stage.last);
       if (step.is_beside_next) {
         beside.push_back(op);
         continue;
@@ -435,7 +436,7 @@ class TransformerBuilder {
     const bool has_experts = experts_.experts > 0;
     if (stage.collected.empty()) {
       stage.collected.push_back({name, 0, dp_});
-      if (has_experts) stage.collected.push_back({name + ".experts", 0, dp_ep_});
+      if (has_experts) stage.collected.push_back({fmt::format("{}.experts", name), 0, dp_ep_});
     }
     stage.collected[0].elements += has_experts ? attention + math_.product({hidden_, experts_.experts}) : attention + mlp;
     if (has_experts) stage.collected[1].elements += math_.product({mlp, experts_.experts / experts_.ep});
@@ -448,7 +449,7 @@ class TransformerBuilder {
     for (Weights& part : weights) {
       if (part.axis.size == 1) continue;
       stage.reductions.push_back(stage.script.collective(
-          "grad." + part.name, shards_optimizer_ ? CollectiveType::reduce_scatter : CollectiveType::all_reduce,
+          fmt::format("grad.{}", part.name), shards_optimizer_ ? CollectiveType::reduce_scatter : CollectiveType::all_reduce,
           part.axis.communicator, math_.bytes(part.elements, grad_dtype_), stage.last));
       stage.reduced.push_back(std::move(part));
     }
@@ -464,7 +465,7 @@ class TransformerBuilder {
     const std::uint32_t step = stage.script.compute("optimizer", math_.checked(settings_.optimizer_time), after);
     if (!shards_optimizer_) return;
     for (const Weights& part : stage.reduced) {
-      stage.script.collective("weights." + part.name, CollectiveType::all_gather, part.axis.communicator,
+      stage.script.collective(fmt::format("weights.{}", part.name), CollectiveType::all_gather, part.axis.communicator,
                               TensorMath::share(math_.bytes(part.elements, dtype_), part.axis.size), {step});
     }
   }

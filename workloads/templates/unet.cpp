@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/templates/role_script.hpp"
@@ -28,7 +30,7 @@ struct UnetSettings {
   Duration optimizer_time;
 };
 
-constexpr std::array kUnetParams = {
+constexpr std::array unet_params = {
     param<&UnetSettings::ranks>({.name = "ranks",
                                  .default_text = "8",
                                  .minimum = "1",
@@ -112,13 +114,13 @@ class UnetBuilder {
     const auto points = [image](std::uint32_t level) { return (image >> level) * (image >> level); };
     for (std::uint32_t level = 0; level <= levels_; ++level) {
       Block& block = encoder_.emplace_back();
-      block.name = "enc_" + std::to_string(level);
+      block.name = fmt::format("enc_{}", level);
       block.convolve(3, level == 0 ? settings.in_channels : channels(level - 1), channels(level), points(level));
       block.convolve(3, channels(level), channels(level), points(level));
     }
     for (std::uint32_t level = 0; level < levels_; ++level) {
       Block& block = decoder_.emplace_back();
-      block.name = "dec_" + std::to_string(level);
+      block.name = fmt::format("dec_{}", level);
       // The transposed convolution's four weights per pair of channels serve one of four points of
       // the result each.
       block.convolve(2, channels(level + 1), channels(level), points(level + 1));
@@ -156,8 +158,8 @@ class UnetBuilder {
 
   /// Backward of a block, and the reduction of its gradients.
   std::uint32_t back(const Block& block, const RoleScript::After& after) {
-    last_ = script_.compute(block.name + "_bwd", math_.checked(forward_time(block) * 2), after);
-    done_.push_back(script_.collective("reduce_" + block.name, CollectiveType::all_reduce, 0,
+    last_ = script_.compute(fmt::format("{}_bwd", block.name), math_.checked(forward_time(block) * 2), after);
+    done_.push_back(script_.collective(fmt::format("reduce_{}", block.name), CollectiveType::all_reduce, 0,
                                        math_.bytes(block.weights, settings_.grad_dtype), {last_}));
     return last_;
   }
@@ -192,7 +194,7 @@ Module<WorkloadFactory> unet_module() {
       {"template", "unet",
        "A U-Net in data parallel: encoder, decoder and skip connections; every block's gradients are all-reduced as soon as they "
        "are there.",
-       kUnetParams},
+       unet_params},
       make_unet};
 }
 
