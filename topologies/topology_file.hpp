@@ -18,7 +18,8 @@
 
 namespace weft {
 
-/// A builder that a topology file names, with its parameters, which may be changed before it builds.
+/// A builder that a topology file names, with its parameters, which may be changed before it
+/// builds.
 struct BuilderOfFile {
   const Module<TopologyFactory>* module;
   ParamSet params;

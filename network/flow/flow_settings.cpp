@@ -1,5 +1,5 @@
-#include "core/text/diagnostics.hpp"
 #include "network/flow/flow_settings.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 
 #include <algorithm>

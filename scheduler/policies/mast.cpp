@@ -1,5 +1,5 @@
-#include "core/text/diagnostics.hpp"
 #include "scheduler/policies/mast.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 
 #include <algorithm>

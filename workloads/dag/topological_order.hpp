@@ -78,7 +78,8 @@ std::vector<std::uint32_t> find_cycle(const std::vector<std::uint32_t>& waiting,
   return cycle;
 }
 
-/// "a -> b -> a", for messages: the nodes of a cycle by name, at most 12 of them, and the first again.
+/// "a -> b -> a", for messages: the nodes of a cycle by name, at most 12 of them, and the first
+/// again.
 template <class NameOf>
 std::string cycle_text(std::span<const std::uint32_t> cycle, const NameOf& name_of) {
   constexpr std::size_t shown_max = 12;

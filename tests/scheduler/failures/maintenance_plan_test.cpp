@@ -1,5 +1,5 @@
-#include "core/text/diagnostics.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 
 #include <gtest/gtest.h>

@@ -14,8 +14,8 @@
 
 namespace weft {
 
-/// Reads a topology file, whose mistakes wait for take_topology_file(). The parameters of the builder
-/// that it may name join those of the run: to be called before settings are applied.
+/// Reads a topology file, whose mistakes wait for take_topology_file(). The parameters of the
+/// builder that it may name join those of the run: to be called before settings are applied.
 void open_topology_file(Loading& loading, const std::string& path, const std::string& format);
 
 /// The scenario gets the topology of the file, built with the parameters as they are by now. Throws
