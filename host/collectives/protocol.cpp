@@ -1,8 +1,9 @@
 #include "host/collectives/protocol.hpp"
-#include "core/text/param_rows.hpp"
 
 #include <array>
 #include <cmath>
+
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 

@@ -1,6 +1,4 @@
 #include "network/flow/flow_settings.hpp"
-#include "core/text/diagnostics.hpp"
-#include "core/text/param_rows.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +8,9 @@
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "core/text/diagnostics.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 

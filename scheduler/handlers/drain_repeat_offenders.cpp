@@ -1,7 +1,8 @@
 #include "scheduler/handlers/drain_repeat_offenders.hpp"
-#include "core/text/param_rows.hpp"
 
 #include <array>
+
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 namespace {

@@ -1,9 +1,10 @@
 #include "scheduler/handlers/priority_boost.hpp"
-#include "core/text/param_rows.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
+
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 namespace {

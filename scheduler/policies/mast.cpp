@@ -1,6 +1,4 @@
 #include "scheduler/policies/mast.hpp"
-#include "core/text/diagnostics.hpp"
-#include "core/text/param_rows.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +7,9 @@
 #include <limits>
 #include <memory>
 #include <tuple>
+
+#include "core/text/diagnostics.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 namespace {

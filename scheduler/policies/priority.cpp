@@ -1,8 +1,9 @@
 #include "scheduler/policies/priority.hpp"
-#include "core/text/param_rows.hpp"
 
 #include <array>
 #include <utility>
+
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 namespace {

@@ -1,8 +1,9 @@
 #include "scheduler/policies/sjf.hpp"
-#include "core/text/param_rows.hpp"
 
 #include <array>
 #include <limits>
+
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 namespace {

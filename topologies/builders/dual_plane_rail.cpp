@@ -1,8 +1,8 @@
 #include "topologies/builders/dual_plane_rail.hpp"
-#include "core/text/diagnostics.hpp"
 
 #include <fmt/format.h>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/builder_error.hpp"
 

@@ -1,4 +1,5 @@
 #include "topologies/builders/single_switch.hpp"
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 

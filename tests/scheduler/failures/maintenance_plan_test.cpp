@@ -1,10 +1,11 @@
 #include "scheduler/failures/maintenance_plan.hpp"
-#include "core/text/diagnostics.hpp"
-#include "core/text/param_rows.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "core/text/diagnostics.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft::maintenance_plan_test {
 namespace {

@@ -1,5 +1,4 @@
 #include "workloads/formats/kineto/kineto.hpp"
-#include "workloads/formats/kineto/kineto_files.hpp"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -14,6 +13,7 @@
 
 #include "tests/workloads/workload_testing.hpp"
 #include "workloads/formats/kineto/kineto_communication.hpp"
+#include "workloads/formats/kineto/kineto_files.hpp"
 #include "workloads/formats/kineto/kineto_iterations.hpp"
 #include "workloads/formats/kineto/kineto_replay.hpp"
 #include "workloads/formats/kineto/kineto_trace.hpp"

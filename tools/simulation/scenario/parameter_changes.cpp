@@ -1,10 +1,11 @@
 #include "tools/simulation/scenario/parameter_changes.hpp"
-#include "core/text/param_rows.hpp"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
+
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 
