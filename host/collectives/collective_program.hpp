@@ -10,21 +10,13 @@
 //     peers and parts relative to the executing position: by its index in a division of the group
 //     into subgroups (subgroups.hpp), of which a plan has several: rings, hosts, rails, trees.
 //   - The buffer of B bytes is cut into `parts`; part i holds floor((i+1)B/parts) - floor(iB/parts)
-//     bytes, so sizes add up to B exactly. A message carries a PartRange: consecutive parts, or
-//     blocks that are forwarded. Where phases overlap, the buffer is cut into shares first and
-//     every share into `pieces`; then part k x shares + s is piece k of share s.
+//     bytes, so sizes add up to B exactly.
 //   - A step runs when its predecessors are done, a send also waits for slots of its connection
 //     (slots.hpp). A send is done when its last byte left the source; a receive when the message is
 //     here; a reducing receive when it has also been added up; a join at once.
-//   - An in-network step is carried out by switches for all members of the executing position's
-//     subgroup (network/in_network/switch_operations). It begins when all members have come to it
-//     and is done when the network says so. All of them have it at the same index of their
-//     programs. Its parts are what each contributes: one's own share for reduce_scatter and
-//     all_gather, which deal with the shares of all members; the same parts for all otherwise.
 //   - A send names the receiving step in the receiver's program (`remote_step`), so arrivals need
 //     no search.
-//   - Steps of one channel travel on one connection (queue pair); other channels hash to other
-//     paths.
+// docs/internals/collectives.md, "Programs", says how phases overlap and what steps in switches do.
 //
 // Invariant: for every peer rule that a program sends by, no position receives from two senders by
 // the same pair of rules (the sender's and the receiver's); folding ranks relies on it.

@@ -19,14 +19,7 @@
 //     goes at a time; messages to several neighbours share the link.
 //   - A pair of trees uses two channels. More channels are more pairs, each on its share of the
 //     buffer, with heads on other rails.
-//
-// With n = 2^j hosts of one rank, link rate R, k pieces per tree, alpha = time of an empty message
-// and g = what a sender takes from one message to the next:
-//   broadcast, reduce  j (alpha + B/(kR)) + (k-1) (g + B/(kR))
-//   all_reduce         2 j alpha + (2j-1) B/R for k = 1; near 2 B/R for many pieces, as a ring's,
-//                      with a latency that grows with log n
-// With g = 0 the first is the two-tree bound of Sanders et al. for a root of one port per
-// direction.
+// docs/internals/collectives.md, "Double binary trees", has the times.
 #pragma once
 
 #include "host/collectives/collective.hpp"

@@ -17,19 +17,8 @@
 // MLSys 2019; pieces over levels: Rashidi et al., Themis, ISCA 2022; PXN: NVIDIA, Doubling all2all
 // performance with NCCL 2.12, 2022; broadcast by scatter and all-gather: van de Geijn, 1994.)
 //
-// With t_i = time of a piece's phase inside a host and t_b = time of its phase on the rails, an
-// all_reduce takes 2 t_i + P t_b if t_b is the longest. Rings, at rates R_i of a GPU's NVLink and
-// R_b of its NIC, alpha = time of an empty message:
-//   t_i = (G-1) (alpha_i + B/(P G R_i)),  t_b = 2 (H-1) (alpha_b + B/(P G H R_b))
-// All ranks together send as much as on one ring: 2 (n-1) B for all_reduce, (n-1) B for
-// reduce_scatter; all_to_all sends (H (G-1) + (H-1) G) B.
-//
-// Shares are numbered rail after rail, so that what a phase moves is consecutive; the buffer of a
-// type whose result is tied to positions is taken to be cut in that order. With one level (one
-// host, or hosts of one rank) there is nothing to overlap, hence one piece, but for broadcast.
-// Memory: a program has at most about P x 4 (H + G) steps, shared by all ranks (two of them in a
-// broadcast's host of the root); P is lowered where P x 2 max(H, G) would exceed 65,536 rounds, at
-// 4,096 hosts to 8.
+// docs/internals/collectives.md, "Hierarchical", has the times, the order of shares and the limit on
+// pieces.
 #pragma once
 
 #include <cstdint>

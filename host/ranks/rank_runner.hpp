@@ -4,9 +4,8 @@
 // notices; the runner hands transfers to the network and reports finished iterations.
 //
 // Model
-//   - An op is ready when all its predecessors are done (streams are edges already,
-//     workloads/dag/dag.hpp). Ready ops start at once: computation and communication overlap unless
-//     an edge forbids it.
+//   - An op starts when all its predecessors are done (streams are edges already,
+//     workloads/dag/dag.hpp): computation and communication overlap unless an edge forbids it.
 //   - compute takes its duration at the host's speed (host/ranks/host_speed), after
 //     kernel_launch_latency if it runs on the GPU; while communication is under way, GPU compute
 //     runs compute_slowdown times slower. A collective runs its program (host/collectives). A send
@@ -14,14 +13,12 @@
 //     in_network step when the network delivers to the rank itself. Messages are eager: they may
 //     arrive before the receiver asks for them; a collective's as far as there are slots
 //     (host/collectives/slots).
-//   - A group of one rank has nothing to exchange: its collectives take no time.
-//   - Reducing costs reduction_time_per_mib on top of the arrival; zero means hidden behind the
-//     transfer, as fused GPU kernels do.
+//   - Collectives of one rank take no time. Reducing costs reduction_time_per_mib on top of the
+//     arrival; zero means hidden behind the transfer, as fused GPU kernels do.
 //   - Exposed communication: time with at least one communication op under way and no GPU compute
 //     op running; CPU ops (Processor::cpu) do not hide it.
-//
-//   - After iterations at which the job writes a checkpoint, a rank stands still for as long as
-//     that takes. Its bytes, if the job says how many, go to the store beside what follows.
+//   - After an iteration with a checkpoint a rank stands still for as long as writing takes; the
+//     bytes, if the job says how many, go to the store beside what follows.
 //
 // Invariants: 1. every op runs exactly once per iteration; 2. iteration i+1 of a rank starts when
 // its iteration i has ended, and the checkpoint after it is written.

@@ -14,8 +14,7 @@
 //   model.settle(now);                        one solve for all of it
 //   model.next_completion();                  and the instant to come back at
 //
-// A flow with rate 0 does not finish until something changes; it is in stalled_flows() so that
-// nobody waits for it in silence.
+// A flow with rate 0 does not finish until something changes; it is in stalled_flows().
 //
 // Invariants
 //   1. Every instant is one batch: completions, starts and capacity changes of one instant make one

@@ -7,14 +7,9 @@
 //   quantum_filling    the paper's progressive filling by a fixed quantum
 //                      (network/max_min/quantum_filling), the reference
 //
-// Both know weights and priorities, so that what is shared among whom is the demand's to say and no
-// policy of its own:
-//   proportional to queue pairs   every queue pair a flow of weight 1 (network/flow/flow_settings,
-//                                 share = per_queue_pair): where they meet, a transfer of n queue
-//                                 pairs gets n times what one of a single queue pair gets
-//   equal per transfer            weights of 1/n (share = per_transfer)
-//   strict priority               FlowDemand::priority: a class shares what the classes above it
-//                                 leave
+// Both know weights and priorities, so that what is shared among whom is the demand's to say:
+// weights make shares equal per queue pair or per transfer (network/flow/flow_settings), and a
+// class of FlowDemand::priority shares what the classes above it leave.
 //
 // Use: any number of add_flow, remove_flow and set_capacity calls make one batch; update() brings
 // the rates up to date and tells which changed. Rates are only meaningful after update(). A policy

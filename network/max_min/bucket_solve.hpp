@@ -7,16 +7,10 @@
 // of the others), rates and weights times the loads. The link of least share is a bottleneck: its
 // level becomes that share, its flows are fixed at weight x level and leave the other links'
 // shares, which can only rise. Links wait in buckets by the leading bits of the share (sign,
-// exponent, 7 bits of fraction); buckets are emptied upwards and inside a bucket a small heap
-// orders by (share, link). Shares are recomputed when a link is popped: one whose share has left
-// the bucket is moved first, even when it is alone there, for links that still wait in the buckets
-// between may be smaller. Flows with a cap are sorted by cap / weight and fixed as soon as no share
-// is below that.
-// So that rounding does not pile up over a link's flows, the remainder is a compensated sum, the
-// sum of weights is added up afresh whenever it has halved and right before the link is fixed
-// (unless all weights are 1, when it is exact), and a share never counts as lower than the highest
-// level among the link's fixed flows.
-// (Max-min: Bertsekas and Gallager, Data Networks, section 6.5.2.)
+// exponent, 7 bits of fraction); inside a bucket a small heap orders by (share, link). Flows with a
+// cap are sorted by cap / weight and fixed as soon as no share is below that. (Max-min: Bertsekas
+// and Gallager, Data Networks, section 6.5.2.) docs/internals/flow_solver.md, "From nothing", says
+// how shares move between buckets and how rounding is kept down.
 //
 // Invariants
 //   1. The result is a function of the graph (order of members included) and of the list of links,

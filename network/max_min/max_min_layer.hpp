@@ -9,14 +9,11 @@
 // limits nobody; rate of flow f = weight x min(cap / weight, levels of its links, what it would get
 // if it were alone).
 // update() goes through the segments (network/max_min/segments) that changed, in parallel: where a
-// batch touches little it repairs levels (network/max_min/level_repair), where it touches much, or
-// a repair spreads over most of the segment, it solves the segment from nothing
-// (network/max_min/bucket_solve). Where a flow takes the place of another of the same load, as
-// steps of a collective follow each other, links stay in order and nothing is done. There is no
-// rate quantum.
-//
-// A rate that moved by less than 1e-12 of itself keeps its old value: flows that a change does not
-// really reach are not re-timed.
+// batch touches little it repairs levels (network/max_min/level_repair), otherwise it solves the
+// segment from nothing (network/max_min/bucket_solve). Where a flow takes the place of another of
+// the same load, as steps of a collective follow each other, nothing is done. A rate that moved by
+// less than 1e-12 of itself keeps its old value, so that flows which a change does not really reach
+// are not re-timed. docs/internals/flow_solver.md has the rest.
 //
 // Invariants
 //   1. After update() rates are max-min fair on the capacities given, ties and zero capacities

@@ -18,11 +18,7 @@
 //                load. So would switches that knew of all others at once.
 // Ties, which are the rule in an empty network, go by the hash of ECMP.
 //
-// Counting flows is what the queue lengths that InfiniBand's adaptive routing, Spectrum-X and
-// dynamic load balancing go by come to where flows fill what they get; a flow that is held back
-// elsewhere counts in full, whatever its priority. A flow keeps its path until it ends; hardware
-// that moves every packet or flowlet comes closer to network/routing/spray.
-//
+// docs/internals/routing.md, "Adaptive", says which hardware this stands for.
 // Invariant: path() is a pure function of (topology, seed, view, arguments, the numbers of flows on
 // the links). Threads: one.
 #pragma once

@@ -10,20 +10,12 @@
 // the others, so that there is no polarisation. Where next hops are weighed by capacity
 // (network/routing/hop_weights), it takes the one in whose part of the sum of weights h lies. A
 // transfer is split over n queue pairs (QP scaling), each with a source port of its own unless
-// there are fewer. E-ECMP hashes the queue pair's number at the destination too (Gangidi et al.,
-// "RDMA over Ethernet for Distributed AI Training at Meta Scale", SIGCOMM 2024, section 4.2), which
-// is as good as having a port each. By destination (D-mod-k: Zahavi, "Fat-Tree Routing and Node
-// Ordering Providing Contention Free Traffic for MPI Global Collectives", 2012): destinations are
-// numbered leaf by leaf, and there cable by cable. The first switch with n > 1 next hops takes
-// number d mod n, and the next goes on with d / n. In a fat tree, where all routes up have as many
-// choices, a switch so has one port for a destination, and shift permutations never meet on their
-// way up; on other networks the port may depend on how far a flow has come. Where the user has
-// given a switch a route (network/routing/static_routes), that goes first.
-//
-// Next hops are those of network/routing/available_routes where links are out.
-//
-// Paths are kept in a cache of bounded size, direct mapped: an entry is overwritten by the next
-// tuple that maps to it. What is cached shows in no result.
+// there are fewer; E-ECMP hashes the queue pair's number too (Gangidi et al., SIGCOMM 2024, section
+// 4.2). By destination (D-mod-k, Zahavi 2012): destinations are numbered leaf by leaf, and there
+// cable by cable. The first switch with n > 1 next hops takes number d mod n, and the next goes on
+// with d / n. Where the user has given a switch a route (network/routing/static_routes), that goes
+// first. Next hops are those of network/routing/available_routes where links are out.
+// docs/internals/routing.md has more.
 //
 // Invariant: path() is a pure function of (topology, rule, arguments).
 // Threads: EcmpPaths belongs to one; the rest are pure functions.

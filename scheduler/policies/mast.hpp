@@ -3,33 +3,10 @@
 //
 // Model (after Choudhury et al., MAST, OSDI 2024, and what Arcadia, sections 2.2 and 2.3, says of
 // it: it delays jobs of low priority, staggers starts, preempts, and looks at all feasible places):
-//   - Regions: the hosts in order, in equal parts; as topology multi_site numbers its sites. A job
-//     does not cross regions unless it is larger than what each has in service.
-//   - Rank of a waiting job, static while it waits, so that nobody starves: its submission, earlier
-//     by `ageing` for each step of priority, by `large_first` for each doubling of its GPUs and by
-//     `long_first` for each doubling of the run time that it declares. Large jobs, which find
-//     places seldom, so get them before small ones fill the gaps, and what starts last does not run
-//     for long.
-//   - Jobs of one tenant, size (GPUs, and the fewest with which an elastic job would do), priority
-//     and region of data are a kind. In each pass the first of a kind is tried; if there is no
-//     place for it, its kind waits.
-//   - Quota: the share of all GPUs in service that a tenant (JobSpec::group) may hold; all of them
-//     is no limit. Jobs that would go beyond it rank behind all others.
-//   - Places: in every region the one that the placer finds; of these the one where the job's data
-//     is, then the one with the most GPUs for a job that is elastic, then the one that leaves the
-//     fewest fragmented GPUs, then the fewest free ones in its region. A job with data takes
-//     another region than that of its data only once it has waited `remote_after`.
-//   - Preemption: for a job within its quota, running jobs make room that are of tenants beyond
-//     theirs or have a lower priority: those beyond quotas first, then the lowest priority, then
-//     the latest start; those that it can do without keep their GPUs.
-//     An elastic job that gets no place for all of its GPUs by that takes fewer, but not behind a
-//     reservation.
-//   - Until a job has waited `reserve_after`, others pass it where it does not fit. After that the
-//     first that finds no place gets a reservation (scheduler/policies/reservation): others start
-//     beside it, or if they declare to end by its begin; those of at most `low_priority` only the
-//     latter, if the reservation is of a job of higher priority. Where running jobs declare
-//     nothing, nobody starts behind it. GPUs kept free stand idle, which costs more than it brings
-//     unless large jobs starve.
+// a waiting job has a static rank by submission, priority, size and length; tenants have quotas; a
+// job goes to the region and place that suit its data and leave the fewest fragments; jobs beyond
+// quotas or of lower priority make room; a job that has waited long gets a reservation.
+// docs/internals/scheduling.md, "MAST-like", has the rules in full.
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 

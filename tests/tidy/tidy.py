@@ -35,6 +35,7 @@ TOOL_ARROWS = {
     "weft": ["simulation"],
 }
 LINES_MAX = 700  # of a source file outside tests
+OPENING_LINES = 25  # of a header's first comment: what it is, its contract, its source
 COMMENT_COLUMNS = 100  # up to which lines with comments go; code is as clang-format has it
 BELOW_TOOLS = [folder for folder in ARROWS if folder != "tools"]
 TOP_FOLDERS = [*ARROWS, "bench", "tests", "cmake", "docs", ".ci", ".github"]
@@ -235,8 +236,8 @@ def link_arrows(tree):
 
 
 def header_manual(tree):
-    """Every header starts with a comment that says what it is, then #pragma once; so does every source that neither has a header
-    nor is the test of a folder's file of the same name."""
+    """Every header starts with a comment of at most OPENING_LINES that says what it is, then #pragma once; so does every source
+    that neither has a header nor is the test of a folder's file of the same name."""
     headers = {file.path.with_suffix("") for file in tree.code_files if file.path.suffix == ".hpp"}
     for file in tree.code_files:
         is_header = file.path.suffix == ".hpp"
@@ -251,6 +252,8 @@ def header_manual(tree):
             comment.append(line.lstrip("/ "))
         if len(" ".join(comment)) < 40:
             yield file.path, 1, "starts without a comment that says what this file is"
+        if is_header and len(comment) > OPENING_LINES:
+            yield file.path, len(comment), f"opens with {len(comment)} lines: more than {OPENING_LINES}; derivations go to docs/internals"
         if is_header and [line.strip() for line in file.lines].count("#pragma once") != 1:
             yield file.path, 1, "a header has #pragma once, one time"
 

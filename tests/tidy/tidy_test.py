@@ -91,6 +91,7 @@ BAD = {
         ({"core/thing.hpp": "#pragma once\nint f();\n"}, "core/thing.hpp:1"),
         ({"core/thing.hpp": "// Thing: something that the canary needs, in one sentence.\nint f();\n"}, "core/thing.hpp:1"),
         ({"core/thing.hpp": "// Thing.\n#pragma once\n"}, "core/thing.hpp:1"),
+        ({"core/thing.hpp": "// Thing, at length.\n" * 26 + "#pragma once\n"}, "core/thing.hpp:26"),
         ({"tools/weft/main.cpp": "int main() {}\n"}, "tools/weft/main.cpp:1"),
         ({"bench/phold.cpp": "#include <benchmark/benchmark.h>\n"}, "bench/phold.cpp:1"),
     ],

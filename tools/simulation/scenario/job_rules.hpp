@@ -20,9 +20,7 @@
 //     gets.
 // A job of a trace with a table of throughputs of its own has such a table of step times too,
 // without any rule. A job that matches no rule holds its GPUs for its run time. What was chosen is
-// noted in the scenario's assumptions. Errors at the job's line: [no-run-times], [not-measured],
-// [unknown-job-type], [does-not-run], [out-of-range]. At the rule: [zero-iteration], [job-mode],
-// and what loading a workload or measuring it throws.
+// noted in the scenario's assumptions.
 // Thread safety: belongs to one thread.
 #pragma once
 
