@@ -17,8 +17,8 @@
 // MLSys 2019; pieces over levels: Rashidi et al., Themis, ISCA 2022; PXN: NVIDIA, Doubling all2all
 // performance with NCCL 2.12, 2022; broadcast by scatter and all-gather: van de Geijn, 1994.)
 //
-// docs/internals/collectives.md, "Hierarchical", has the times, the order of shares and the limit on
-// pieces.
+// docs/internals/collectives.md, "Hierarchical", has the times, the order of shares and the limit
+// on pieces.
 #pragma once
 
 #include <cstdint>

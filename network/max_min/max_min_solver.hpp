@@ -13,7 +13,8 @@
 // them. Where the load of a class moves, the capacities of the classes below change, on links that
 // they use, as if a user had set them: so a batch touches in each class what it changes there. As
 // long as there is one class, there is one layer and nothing else.
-// A link that is a bottleneck above, or full up to rounding (1e-11 of its capacity), leaves nothing.
+// A link that is a bottleneck above, or full up to rounding (1e-11 of its capacity), leaves
+// nothing.
 //
 // Invariants
 //   1. After update() rates are as the model says, ties, zero capacities and capacities used up by
