@@ -11,8 +11,7 @@
 // leave.
 // Every class in use has a layer (network/max_min/max_min_layer) which keeps levels and repairs
 // them. Where the load of a class moves, the capacities of the classes below change, on links that
-// they use, as if a user had set them: so a batch touches in each class what it changes there. As
-// long as there is one class, there is one layer and nothing else.
+// they use, as if a user had set them: so a batch touches in each class what it changes there.
 // A link that is a bottleneck above, or full up to rounding (1e-11 of its capacity), leaves
 // nothing.
 //
