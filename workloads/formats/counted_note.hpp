@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 
 namespace weft {
@@ -17,7 +19,7 @@ namespace weft {
 /// which is the same for one and for many.
 inline void add_counted_note(std::vector<std::string>& notes, std::uint64_t count, std::string_view one, std::string_view many,
                              std::string_view rest) {
-  if (count > 0) notes.push_back(counted(count, one, many) + std::string(rest));
+  if (count > 0) notes.push_back(fmt::format("{}{}", counted(count, one, many), rest));
 }
 
 }  // namespace weft

@@ -9,6 +9,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/option_names.hpp"
@@ -18,19 +22,19 @@ namespace weft {
 /// "weft, chakra, ...", in the order of the list.
 template <class Format>
 std::string format_names(std::span<const Format> formats) {
-  std::string names;
-  for (const Format& format : formats) names += (names.empty() ? "" : ", ") + std::string(format.name);
-  return names;
+  std::vector<std::string_view> names;
+  for (const Format& format : formats) names.push_back(format.name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 /// "goal, simai": the formats that read an option.
 template <class Format>
 std::string readers_of(std::span<const Format> formats, std::uint8_t option) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const Format& format : formats) {
-    if ((format.reads & option) != 0) names += (names.empty() ? "" : ", ") + std::string(format.name);
+    if ((format.reads & option) != 0) names.push_back(format.name);
   }
-  return names;
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 /// What an option is called that says nothing.
@@ -44,8 +48,8 @@ void refuse_unread_option(bool is_given, const std::string& name, const OptionNa
                           Diagnostics& diagnostics) {
   if (!is_given || (format.reads & option) != 0) return;
   diagnostics.add({Severity::error, unused_code(names),
-                   names(name) + " says nothing about a " + noun + " of format " + std::string(format.name),
-                   SourcePlace::named(path), "drop it; formats that read it: " + readers_of(formats, option), name});
+                   fmt::format("{} says nothing about a {} of format {}", names(name), noun, format.name), SourcePlace::named(path),
+                   fmt::format("drop it; formats that read it: {}", readers_of(formats, option)), name});
 }
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #include "workloads/formats/rank_set.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -24,10 +25,10 @@ std::vector<ProcessGroup> read_process_groups(const std::string& path) {
   for (const auto& [name, ranks] : file.items()) {
     ProcessGroup group;
     group.name = name;
-    if (!ranks.is_array()) throw fail("process group " + in_quotes(name) + " is no list of ranks");
+    if (!ranks.is_array()) throw fail(fmt::format("process group {} is no list of ranks", in_quotes(name)));
     for (const nlohmann::json& rank : ranks) {
       if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= workload_rank_count_max) {
-        throw fail("process group " + in_quotes(name) + " holds something that is no rank");
+        throw fail(fmt::format("process group {} holds something that is no rank", in_quotes(name)));
       }
       group.ranks.push_back(rank.get<std::uint32_t>());
     }
@@ -43,20 +44,21 @@ const ProcessGroup* find_process_group(std::span<const ProcessGroup> groups, std
 
 std::optional<Diagnostic> fault_of_process_group(const std::string& name, std::span<const std::uint32_t> ranks, std::uint32_t user,
                                                  std::uint32_t rank_count) {
-  const std::string group = "process group " + in_quotes(name);
+  const std::string group = fmt::format("process group {}", in_quotes(name));
   std::vector<bool> seen(rank_count, false);
   for (const std::uint32_t member : ranks) {
     if (member >= rank_count || seen[member]) {
-      return Diagnostic{Severity::error, "bad-process-groups",
-                        group + " holds rank " + std::to_string(member) +
-                            (member < rank_count ? " twice" : ", but the set has " + counted(rank_count, "rank", "ranks")),
-                        SourcePlace(), "add the missing traces, or mend the group"};
+      return Diagnostic{
+          Severity::error, "bad-process-groups",
+          fmt::format("{} holds rank {}{}", group, member,
+                      member < rank_count ? " twice" : fmt::format(", but the set has {}", counted(rank_count, "rank", "ranks"))),
+          SourcePlace(), "add the missing traces, or mend the group"};
     }
     seen[member] = true;
   }
   if (user < rank_count && seen[user]) return std::nullopt;
-  return Diagnostic{Severity::error, "not-a-member", "rank " + std::to_string(user) + " uses " + group + " without being in it",
-                    SourcePlace(), "add the rank to the group"};
+  return Diagnostic{Severity::error, "not-a-member", fmt::format("rank {} uses {} without being in it", user, group), SourcePlace(),
+                    "add the rank to the group"};
 }
 
 std::uint16_t CommunicatorTable::communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks) {
@@ -88,7 +90,7 @@ std::uint16_t CommunicatorTable::place(const std::string& name, const std::vecto
            std::none_of(ranks.begin(), ranks.end(), [&](std::uint32_t rank) { return slot.taken[rank]; });
   };
   while (s < slots_.size() && !fits(slots_[s])) ++s;
-  if (s == slots_.size()) slots_.push_back({"pg_" + name, {}, std::vector<bool>(rank_count_, false)});
+  if (s == slots_.size()) slots_.push_back({fmt::format("pg_{}", name), {}, std::vector<bool>(rank_count_, false)});
   std::vector<RankId>& group = slots_[s].groups.emplace_back();
   for (const std::uint32_t rank : ranks) {
     group.emplace_back(rank);
@@ -107,7 +109,7 @@ std::optional<std::uint16_t> CommunicatorTable::repeat(const std::string& name, 
   for (std::uint32_t i = 1; i < size; ++i) {
     if (ranks[i] != ranks[0] + std::uint64_t{i} * stride) return std::nullopt;
   }
-  slots_.push_back({"pg_" + name, strided_groups(rank_count_, size, stride), std::vector<bool>(rank_count_, true)});
+  slots_.push_back({fmt::format("pg_{}", name), strided_groups(rank_count_, size, stride), std::vector<bool>(rank_count_, true)});
   return static_cast<std::uint16_t>(slots_.size());
 }
 
@@ -120,13 +122,13 @@ void RoleTable::add_rank(Workload& workload, RoleDag dag, std::uint32_t rank, co
     }
   }
   if (workload.roles.size() >= workload_role_count_max) {
-    fail("too-many-roles", "more than " + std::to_string(workload_role_count_max) + " ranks differ from all others",
+    fail("too-many-roles", fmt::format("more than {} ranks differ from all others", workload_role_count_max),
          SourcePlace::named(path), "ranks that do the same share one role if their nodes have the same names");
   }
   const auto role = static_cast<std::uint16_t>(workload.roles.size());
   candidates.push_back(role);
   workload.roles.push_back(std::move(dag));
-  workload.role_names.push_back("as_rank_" + std::to_string(rank));
+  workload.role_names.push_back(fmt::format("as_rank_{}", rank));
   workload.role_of.push_back(role);
 }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "workloads/dag/dag_reader.hpp"
@@ -13,6 +15,7 @@
 #include "workloads/formats/kineto/kineto.hpp"
 #include "workloads/formats/kineto/kineto_files.hpp"
 #include "workloads/formats/layer_text/layer_text.hpp"
+#include "workloads/formats/ranks_option.hpp"
 
 namespace weft {
 
@@ -21,10 +24,9 @@ namespace {
 Workload load_weft(const std::string& path, const WorkloadOptions& options) {
   Workload workload = read_workload(path);
   if (options.ranks && *options.ranks != workload.rank_count) {
-    fail("rank-conflict",
-         options.names("ranks", std::to_string(*options.ranks)) + " contradicts the file, which has " +
-             counted(workload.rank_count, "rank", "ranks"),
-         SourcePlace::named(path), "change ranks: in the file; " + options.names("ranks") + " replays traces of one rank", "ranks");
+    fail_rank_conflict(
+        *options.ranks, options.names, fmt::format("the file, which has {}", counted(workload.rank_count, "rank", "ranks")),
+        SourcePlace::named(path), fmt::format("change ranks: in the file; {} replays traces of one rank", options.names("ranks")));
   }
   return workload;
 }
@@ -72,7 +74,7 @@ Workload load_astrasim_text(const std::string& path, const WorkloadOptions& opti
   return load_layers(path, options, LayerDialect::astra_sim);
 }
 
-constexpr std::array kFormats = {
+constexpr std::array known_formats = {
     WorkloadFormat{"weft",
                    "Weft's own workload: ranks, groups, roles and their ops in protobuf text (.textproto), or binary (.pb, .pb.gz) "
                    "for millions of ops. The schema is workloads/workload.proto.",
@@ -106,11 +108,11 @@ constexpr std::array kFormats = {
 
 const WorkloadFormat& find_format(const std::string& path, std::string_view format) {
   std::vector<std::string> names;
-  for (const WorkloadFormat& known : kFormats) {
+  for (const WorkloadFormat& known : known_formats) {
     if (known.name == format || (format.empty() && known.name == "weft")) return known;
     names.emplace_back(known.name);
   }
-  fail("unknown-format", "there is no workload format \"" + std::string(format) + "\"", SourcePlace::named(path),
+  fail("unknown-format", fmt::format("there is no workload format \"{}\"", format), SourcePlace::named(path),
        suggestion(format, names, "format"), "format");
 }
 
@@ -128,12 +130,12 @@ void refuse_unread_options(const std::string& path, const WorkloadFormat& format
 
 }  // namespace
 
-std::span<const WorkloadFormat> workload_formats() { return kFormats; }
+std::span<const WorkloadFormat> workload_formats() { return known_formats; }
 
 Workload load_workload(const std::string& path, std::string_view format, const WorkloadOptions& options) {
   const WorkloadFormat& known = find_format(path, format);
   refuse_unread_options(path, known, options);
-  return naming_memory_use("while reading " + path, [&] { return known.load(path, options); });
+  return naming_memory_use(fmt::format("while reading {}", path), [&] { return known.load(path, options); });
 }
 
 std::vector<std::string> workload_files(const std::string& path, std::string_view format) {

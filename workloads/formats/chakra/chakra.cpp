@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
@@ -14,13 +16,14 @@
 #include "workloads/formats/chakra/chakra_trace.hpp"
 #include "workloads/formats/counted_note.hpp"
 #include "workloads/formats/rank_set.hpp"
+#include "workloads/formats/ranks_option.hpp"
 
 namespace weft {
 
 namespace {
 
 /// The binary form, and the JSON form for sets that have no binary file.
-constexpr std::array<std::string_view, 2> kEndings = {".et", ".json"};
+constexpr std::array<std::string_view, 2> file_endings = {".et", ".json"};
 
 bool is_json(std::string_view file) { return file.ends_with(".json") || file.ends_with(".json.gz"); }
 
@@ -43,7 +46,7 @@ std::vector<std::string> prefixes_in(const std::filesystem::path& folder) {
   for (std::filesystem::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
     std::string name = it->path().filename().string();
     if (name.ends_with(".gz")) name.resize(name.size() - 3);
-    for (const std::string_view ending : kEndings) {
+    for (const std::string_view ending : file_endings) {
       if (!name.ends_with(ending)) continue;
       name.resize(name.size() - ending.size());
       const std::size_t dot = name.rfind('.');
@@ -59,20 +62,20 @@ std::vector<std::string> prefixes_in(const std::filesystem::path& folder) {
 /// Files of a set by rank.
 std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
   namespace fs = std::filesystem;
-  for (const std::string_view ending : kEndings) {
-    if (!prefix.ends_with(ending) && !prefix.ends_with(std::string(ending) + ".gz")) continue;
+  for (const std::string_view ending : file_endings) {
+    if (!prefix.ends_with(ending) && !prefix.ends_with(fmt::format("{}.gz", ending))) continue;
     std::string shorter = prefix.substr(0, prefix.rfind(ending));
     const std::size_t dot = shorter.rfind('.');
     if (dot != std::string::npos) shorter.resize(dot);
     fail("prefix-expected", "a Chakra workload is named by the prefix of its files PREFIX.0.et, PREFIX.1.et, ...",
-         SourcePlace::named(prefix), "write " + shorter);
+         SourcePlace::named(prefix), fmt::format("write {}", shorter));
   }
   const fs::path path(prefix);
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const std::string base = path.filename().string();
   std::map<std::uint32_t, std::string> files;
   std::error_code ec;
-  for (const std::string_view ending : kEndings) {
+  for (const std::string_view ending : file_endings) {
     if (!files.empty()) break;
     for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
       const std::string name = it->path().filename().string();
@@ -81,21 +84,20 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
       const std::string file = (path.has_parent_path() ? folder / name : fs::path(name)).string();
       const auto [other, is_new] = files.emplace(*rank, file);
       if (!is_new) {
-        fail("duplicate-rank", "rank " + std::to_string(*rank) + " has two traces",
-             SourcePlace::named(std::max(file, other->second)), "remove it or " + std::min(file, other->second));
+        fail_two_traces(*rank, SourcePlace::named(std::max(file, other->second)), std::min(file, other->second));
       }
     }
   }
   if (files.empty() && fs::is_directory(path, ec)) {
     std::string help = "name a prefix inside it";
     if (const std::vector<std::string> inside = prefixes_in(path); !inside.empty())
-      help = "write " + (path / inside.front()).string();
+      help = fmt::format("write {}", (path / inside.front()).string());
     fail("is-directory", "this is a directory, the prefix of Chakra traces is needed", SourcePlace::named(prefix), help);
   }
   if (files.empty()) {
     const std::vector<std::string> known = prefixes_in(folder);
-    std::string help = "files are named " + base + ".0.et, " + base + ".1.et, ..., in JSON form .json";
-    if (!known.empty()) help = suggestion(base, known, "prefix") + "; " + help;
+    std::string help = fmt::format("files are named {}.0.et, {}.1.et, ..., in JSON form .json", base, base);
+    if (!known.empty()) help = fmt::format("{}; {}", suggestion(base, known, "prefix"), help);
     fail("no-file", "there is no Chakra trace with this prefix", SourcePlace::named(prefix), help);
   }
   return files;
@@ -105,24 +107,24 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
 void require_complete(const std::string& prefix, const std::map<std::uint32_t, std::string>& files, const ChakraOptions& options) {
   const std::uint64_t count = std::uint64_t{files.rbegin()->first} + 1;
   if (files.size() == count) return;
-  const std::string_view ending = is_json(files.begin()->second) ? kEndings[1] : kEndings[0];
+  const std::string_view ending = is_json(files.begin()->second) ? file_endings[1] : file_endings[0];
   std::string missing;
-  constexpr int kShown = 8;
+  constexpr int shown_max = 8;
   int shown = 0;
   std::uint64_t left = count - files.size();
-  for (std::uint32_t rank = 0; rank < count && shown < kShown; ++rank) {
+  for (std::uint32_t rank = 0; rank < count && shown < shown_max; ++rank) {
     if (files.count(rank) > 0) continue;
-    missing += (missing.empty() ? "" : ", ") + prefix + "." + std::to_string(rank) + std::string(ending);
+    missing += fmt::format("{}{}.{}{}", missing.empty() ? "" : ", ", prefix, rank, ending);
     ++shown;
     --left;
   }
-  if (left > 0) missing += " and " + std::to_string(left) + " more";
+  if (left > 0) missing += fmt::format(" and {} more", left);
   const bool single = files.size() == 1;
   fail("missing-rank",
-       "the set has " + std::to_string(files.size()) + (single ? " file" : " files") + " up to rank " +
-           std::to_string(files.rbegin()->first) + ", but not " + missing,
+       fmt::format("the set has {}{} up to rank {}, but not {}", files.size(), single ? " file" : " files", files.rbegin()->first,
+                   missing),
        SourcePlace::named(prefix),
-       single ? "add the missing files, or replay the one file on N ranks with " + options.names("ranks", "N")
+       single ? fmt::format("add the missing files, or replay the one file on N ranks with {}", options.names("ranks", "N"))
               : "add the missing files");
 }
 
@@ -135,17 +137,14 @@ class ChakraImporter {
   Workload import() {
     const std::map<std::uint32_t, std::string> files = find_files(prefix_);
     replayed_ = options_.ranks && files.size() == 1;
-    if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
-      fail("out-of-range", "the number of ranks is " + std::to_string(*options_.ranks), SourcePlace::named(options_.names("ranks")),
-           "at least 1 and at most " + std::to_string(workload_rank_count_max), "ranks");
+    if (options_.ranks) {
+      if (auto fault = fault_of_ranks(*options_.ranks, options_.names)) throw InputError(*std::move(fault));
     }
     if (!options_.ranks || files.size() > 1) require_complete(prefix_, files, options_);
     if (options_.ranks && files.size() > 1 && *options_.ranks != files.size()) {
-      fail("rank-conflict",
-           options_.names("ranks", std::to_string(*options_.ranks)) + " contradicts the " + std::to_string(files.size()) +
-               " files of the set",
-           SourcePlace::named(prefix_),
-           "leave " + options_.names("ranks") + " out; only a set of one file can be replayed on more ranks", "ranks");
+      fail_rank_conflict(
+          *options_.ranks, options_.names, fmt::format("the {} files of the set", files.size()), SourcePlace::named(prefix_),
+          fmt::format("leave {} out; only a set of one file can be replayed on more ranks", options_.names("ranks")));
     }
     workload_.name = std::filesystem::path(prefix_).filename().string();
     workload_.rank_count = options_.ranks ? *options_.ranks : static_cast<std::uint32_t>(files.size());
@@ -157,7 +156,7 @@ class ChakraImporter {
     note_assumptions(files.size());
     if (workload_.communicators.size() > workload_communicator_count_max) {
       fail("too-many-communicators", "the set uses too many overlapping process groups", SourcePlace::named(prefix_),
-           "at most " + std::to_string(workload_communicator_count_max) + " are supported");
+           fmt::format("at most {} are supported", workload_communicator_count_max));
     }
     Diagnostics diagnostics;
     check_workload(workload_, SourcePlace::named(prefix_), diagnostics);
@@ -172,8 +171,8 @@ class ChakraImporter {
     for (const ProcessGroup& group : shared_groups_) {
       if (!names_world(group.name) || is_world(group)) continue;
       fail("bad-process-groups",
-           "process group " + in_quotes(group.name) + " of a Chakra trace is all ranks in order, here 0 to " +
-               std::to_string(workload_.rank_count - 1) + ", but another list is given",
+           fmt::format("process group {} of a Chakra trace is all ranks in order, here 0 to {}, but another list is given",
+                       in_quotes(group.name), workload_.rank_count - 1),
            SourcePlace::named(options_.process_groups_path), "leave it out, or give the group another name here and in the traces");
     }
   }
@@ -210,8 +209,8 @@ class ChakraImporter {
         // equal.
         if (!replayed_ && node.peer_rank >= workload_.rank_count) {
           diagnostics.error("peer-out-of-range",
-                            "node " + in_quotes(trace.name(i)) + " talks to rank " + std::to_string(node.peer_rank) +
-                                ", but the set has " + counted(workload_.rank_count, "rank", "ranks"),
+                            fmt::format("node {} talks to rank {}, but the set has {}", in_quotes(trace.name(i)), node.peer_rank,
+                                        counted(workload_.rank_count, "rank", "ranks")),
                             SourcePlace::named(path), "add the traces of the other ranks");
           continue;
         }
@@ -241,9 +240,9 @@ class ChakraImporter {
         ++undefined_groups_;
         if (replayed_) continue;
         diagnostics.error(
-            "unknown-process-group", "the trace uses process group " + in_quotes(name) + ", which nothing defines",
+            "unknown-process-group", fmt::format("the trace uses process group {}, which nothing defines", in_quotes(name)),
             SourcePlace::named(path),
-            "name its ranks in a JSON file {" + in_quotes(name) + ": [0, 1, ...]} and give its path as process groups");
+            fmt::format("name its ranks in a JSON file {{{}: [0, 1, ...]}} and give its path as process groups", in_quotes(name)));
         continue;
       }
       if (replayed_) {
@@ -315,7 +314,8 @@ class ChakraImporter {
 
   void note_assumptions(std::size_t file_count) {
     if (replayed_) {
-      workload_.assumptions.push_back("one trace is replayed on " + counted(workload_.rank_count, "rank", "ranks") + ", all alike");
+      workload_.assumptions.push_back(
+          fmt::format("one trace is replayed on {}, all alike", counted(workload_.rank_count, "rank", "ranks")));
       note(repeated_groups_, "process group of the trace is", "process groups of the trace are",
            " repeated over all ranks with the recorded size and stride");
       note(widened_groups_, "process group of the trace cannot be repeated so as to fill all ranks and is",
@@ -328,7 +328,7 @@ class ChakraImporter {
          "collectives of a recorded trace name no process group and are", " taken to be among all ranks");
     if (file_count == 1 && workload_.rank_count == 1) {
       note(collectives_, "collective of a single rank takes", "collectives of a single rank take",
-           " no time; replay the trace on N ranks with " + options_.names("ranks", "N"));
+           fmt::format(" no time; replay the trace on N ranks with {}", options_.names("ranks", "N")));
     }
     if (options_.collectives_as_recorded) {
       note(collectives_, "collective takes", "collectives take", " the time that the trace recorded, without a network");

@@ -1,5 +1,6 @@
 #include "workloads/formats/chakra/chakra_json.hpp"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -55,7 +56,7 @@ class JsonSource final : public ChakraSource {
   std::uint64_t offset() const override { return offset_; }
   bool from_pytorch() const override { return from_pytorch_; }
   SourcePlace place(std::uint64_t offset) const override { return source_.at_offset(static_cast<std::size_t>(offset)); }
-  std::string name_of(std::uint64_t offset) const override { return "line " + std::to_string(place(offset).line); }
+  std::string name_of(std::uint64_t offset) const override { return fmt::format("line {}", place(offset).line); }
 
  private:
   [[noreturn]] void fail(std::string code, std::string message, std::size_t offset, std::string help) const {
@@ -94,7 +95,7 @@ class JsonSource final : public ChakraSource {
   }
 
   [[noreturn]] void truncated(std::size_t at, const std::string& what) const {
-    fail("truncated-file", "the file ends inside the " + what + " that starts here", at, "it was cut off; fetch it again");
+    fail("truncated-file", fmt::format("the file ends inside the {} that starts here", what), at, "it was cut off; fetch it again");
   }
 
   /// Reads the metadata and stops before the first node.
@@ -165,7 +166,7 @@ class JsonSource final : public ChakraSource {
     Json value;
     if (const simdjson::error_code error = parser_.parse(text().data() + begin, end - begin, true).get(value);
         error != simdjson::SUCCESS) {
-      fail("not-json", std::string("the object that starts here is no JSON: ") + simdjson::error_message(error), begin,
+      fail("not-json", fmt::format("the object that starts here is no JSON: {}", simdjson::error_message(error)), begin,
            "the file is damaged; fetch it again");
     }
     return value;
@@ -175,11 +176,11 @@ class JsonSource final : public ChakraSource {
   template <std::size_t N>
   [[noreturn]] void unknown_field(std::string_view key, const std::array<std::string, N>& known, const char* owner) const {
     const std::size_t at = text().find(in_quotes(key), offset_);
-    fail("unknown-field", std::string(owner) + " has no field " + in_quotes(key.substr(0, 60)), at < text().size() ? at : offset_,
+    fail("unknown-field", fmt::format("{} has no field {}", owner, in_quotes(key.substr(0, 60))), at < text().size() ? at : offset_,
          suggestion(key, known, "field"));
   }
   [[noreturn]] void bad_value(std::string_view key, const char* wanted) const {
-    fail("bad-value", "the value of " + in_quotes(key) + " is no " + wanted, offset_,
+    fail("bad-value", fmt::format("the value of {} is no {}", in_quotes(key), wanted), offset_,
          "the file is damaged; write it with chakra_jsonizer");
   }
 
@@ -224,7 +225,8 @@ class JsonSource final : public ChakraSource {
       if (plain == "version") continue;
       if (plain != "attr") {
         // A trace whose first object is a node has lost its metadata.
-        fail("not-chakra", "the first object has a field " + in_quotes(key.substr(0, 60)) + ", which Chakra metadata does not have",
+        fail("not-chakra",
+             fmt::format("the first object has a field {}, which Chakra metadata does not have", in_quotes(key.substr(0, 60))),
              offset, "a trace begins with its metadata, like {\"version\": \"0.0.4\"}");
       }
       for (const Json& attribute : list_of(key, field)) {
@@ -308,7 +310,8 @@ class JsonSource final : public ChakraSource {
                                               "COMP_NODE",    "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"};
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
-      fail("unknown-node-type", "there is no node type " + in_quotes(name.substr(0, 60)), offset_, suggestion(name, names, "type"));
+      fail("unknown-node-type", fmt::format("there is no node type {}", in_quotes(name.substr(0, 60))), offset_,
+           suggestion(name, names, "type"));
     }
     return static_cast<std::uint32_t>(found - names.begin());
   }

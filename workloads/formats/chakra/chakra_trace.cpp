@@ -1,5 +1,6 @@
 #include "workloads/formats/chakra/chakra_trace.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -23,7 +24,7 @@ namespace weft {
 namespace {
 
 /// No message of a trace comes near this; a longer one is a damaged length.
-constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 28;
+constexpr std::uint64_t message_bytes_max = std::uint64_t{1} << 28;
 
 enum NodeType : std::uint32_t {
   invalid_node = 0,
@@ -35,7 +36,7 @@ enum NodeType : std::uint32_t {
   receive_node = 6,
   collective_node = 7,
 };
-constexpr const char* kKnownTypes = "known: 1 metadata, 2 memory load, 3 memory store, 4 compute, 5 send, 6 receive, 7 collective";
+constexpr const char* known_types = "known: 1 metadata, 2 memory load, 3 memory store, 4 compute, 5 send, 6 receive, 7 collective";
 
 /// Numbers of the storages that a PyTorch tensor list names: tensors are written
 /// [tensor id, storage id, offset, element count, element size, 'device'].
@@ -69,7 +70,8 @@ class BinarySource final : public ChakraSource {
     const std::uint64_t length = read_length();
     if (stream_.read(length, message_) != ByteStream::Outcome::ok) truncated();
     if (!decode_chakra_node(message_, node)) {
-      throw_error("not-chakra", "the message at " + name_of(offset_) + " is no Chakra node", "the file is damaged; fetch it again");
+      throw_error("not-chakra", fmt::format("the message at {} is no Chakra node", name_of(offset_)),
+                  "the file is damaged; fetch it again");
     }
     is_first_ = false;
     return true;
@@ -77,7 +79,7 @@ class BinarySource final : public ChakraSource {
   std::uint64_t offset() const override { return offset_; }
   bool from_pytorch() const override { return from_pytorch_; }
   SourcePlace place(std::uint64_t) const override { return stream_.place(); }
-  std::string name_of(std::uint64_t offset) const override { return "byte " + std::to_string(offset); }
+  std::string name_of(std::uint64_t offset) const override { return fmt::format("byte {}", offset); }
 
  private:
   [[noreturn]] void throw_error(std::string code, std::string message, std::string help) const {
@@ -88,8 +90,9 @@ class BinarySource final : public ChakraSource {
     std::uint64_t length = 0;
     const ByteStream::Outcome outcome = stream_.read_varint(length);
     if (outcome == ByteStream::Outcome::cut_off) truncated();
-    if (outcome == ByteStream::Outcome::malformed || length > kMessageBytesMax) {
-      throw_error(is_first_ ? "not-chakra" : "bad-length", "the length of the message at " + name_of(offset_) + " makes no sense",
+    if (outcome == ByteStream::Outcome::malformed || length > message_bytes_max) {
+      throw_error(is_first_ ? "not-chakra" : "bad-length",
+                  fmt::format("the length of the message at {} makes no sense", name_of(offset_)),
                   is_first_ ? "is this a Chakra execution trace?" : "the file is damaged; fetch it again");
     }
     return length;
@@ -97,24 +100,23 @@ class BinarySource final : public ChakraSource {
 
   [[noreturn]] void truncated() const {
     throw_error("truncated-file",
-                "the file ends at byte " + std::to_string(stream_.offset()) + ", inside the message that starts at byte " +
-                    std::to_string(offset_),
+                fmt::format("the file ends at byte {}, inside the message that starts at byte {}", stream_.offset(), offset_),
                 "it was cut off; fetch it again");
   }
 
   void read_metadata() {
-    constexpr const char* kHelp = "is this a Chakra execution trace? Its files are named PREFIX.RANK.et";
+    constexpr const char* help_text = "is this a Chakra execution trace? Its files are named PREFIX.RANK.et";
     const std::uint64_t length = read_length();
     const bool complete = stream_.read(length, message_) == ByteStream::Outcome::ok;
     // Metadata starts with the tag of its field 1 or 2; text that happens to start with a plausible
     // length does not.
     const bool plausible = message_.empty() || message_[0] == '\x0A' || message_[0] == '\x12';
-    if (!plausible) throw_error("not-chakra", "the file does not start with Chakra metadata", kHelp);
+    if (!plausible) throw_error("not-chakra", "the file does not start with Chakra metadata", help_text);
     if (!complete) truncated();
     ChakraMetadata metadata;
     const bool parsed = decode_chakra_metadata(message_, metadata);
     if (!parsed || !(metadata.says_something || length == 0)) {
-      throw_error("not-chakra", "the first message is no Chakra metadata", kHelp);
+      throw_error("not-chakra", "the first message is no Chakra metadata", help_text);
     }
     from_pytorch_ = metadata.from_pytorch;
   }
@@ -199,16 +201,16 @@ class ChakraTraceReader {
   /// About the node that starts at `offset`.
   void report(std::string code, const std::string& message, std::uint64_t offset, std::string help) {
     SourcePlace place = source_.place(offset);
-    const std::string where = place.line == 0 ? " (" + source_.name_of(offset) + ")" : "";
+    const std::string where = place.line == 0 ? fmt::format(" ({})", source_.name_of(offset)) : "";
     diagnostics_.error(std::move(code), message + where, std::move(place), std::move(help));
   }
 
-  std::string title() const { return "node " + std::to_string(node_.id) + " " + in_quotes(node_.name.substr(0, 60)); }
+  std::string title() const { return fmt::format("node {} {}", node_.id, in_quotes(node_.name.substr(0, 60))); }
 
   void add_node(std::uint64_t offset) {
     const auto index = static_cast<std::uint32_t>(raw_.size());
     if (const std::uint32_t first = ids_.add(node_.id, index); first != index) {
-      report("duplicate-id", title() + " has the id of the node at " + source_.name_of(raw_[first].offset), offset,
+      report("duplicate-id", fmt::format("{} has the id of the node at {}", title(), source_.name_of(raw_[first].offset)), offset,
              "ids are unique in a file; record it again");
     }
     if (trace_.names.size() + node_.name.size() > UINT32_MAX || raw_.size() >= UINT32_MAX - 1) {
@@ -225,7 +227,7 @@ class ChakraTraceReader {
     trace_.names += node_.name;
     const std::uint64_t us_max = static_cast<std::uint64_t>(op_duration_max.in_ticks() / Duration::ticks_per_us);
     if (node_.duration_us > us_max) {
-      report("out-of-range", "the duration of " + title() + " is more than a year", offset, "durations are microseconds");
+      report("out-of-range", fmt::format("the duration of {} is more than a year", title()), offset, "durations are microseconds");
     } else {
       raw.node.recorded = Duration::us(static_cast<std::int64_t>(node_.duration_us));
     }
@@ -273,16 +275,16 @@ class ChakraTraceReader {
         require_own_rank(is_send, offset);
         const auto& peer = is_send ? node_.comm_destination : node_.comm_source;
         if (!peer) {
-          report("missing-attribute", title() + " has no " + (is_send ? "comm_dst" : "comm_src"), offset,
+          report("missing-attribute", fmt::format("{} has no {}", title(), is_send ? "comm_dst" : "comm_src"), offset,
                  "the trace is incomplete; record it again");
         } else if (peer->negative || peer->magnitude >= workload_rank_count_max) {
-          report("peer-out-of-range", title() + " names a peer that is no rank", offset, "ranks count from 0");
+          report("peer-out-of-range", fmt::format("{} names a peer that is no rank", title()), offset, "ranks count from 0");
         } else {
           raw.node.peer_rank = static_cast<std::uint32_t>(peer->magnitude);
         }
         if (node_.comm_tag) {
           if (node_.comm_tag->negative || node_.comm_tag->magnitude > UINT32_MAX) {
-            report("out-of-range", "the tag of " + title() + " does not fit 32 bits", offset, "use smaller tags");
+            report("out-of-range", fmt::format("the tag of {} does not fit 32 bits", title()), offset, "use smaller tags");
           } else {
             op.tag = static_cast<std::uint32_t>(node_.comm_tag->magnitude);
           }
@@ -295,12 +297,12 @@ class ChakraTraceReader {
         } else if (node_.is_cpu_op) {
           ++trace_.launch_costs;
         } else {
-          report("missing-attribute", title() + " is a collective without comm_type", offset,
+          report("missing-attribute", fmt::format("{} is a collective without comm_type", title()), offset,
                  "the trace is incomplete; record it again");
         }
         break;
       default:
-        report("unknown-node-type", title() + " has unknown type " + std::to_string(node_.type), offset, kKnownTypes);
+        report("unknown-node-type", fmt::format("{} has unknown type {}", title(), node_.type), offset, known_types);
     }
   }
 
@@ -308,10 +310,10 @@ class ChakraTraceReader {
   void require_own_rank(bool is_send, std::uint64_t offset) {
     const auto& own = is_send ? node_.comm_source : node_.comm_destination;
     if (!rank_ || !own || (!own->negative && own->magnitude == *rank_)) return;
-    const std::string named = (own->negative ? "-" : "") + std::to_string(own->magnitude);
+    const std::string named = fmt::format("{}{}", own->negative ? "-" : "", own->magnitude);
     report("wrong-rank",
-           title() + (is_send ? " sends from rank " : " receives at rank ") + named + " (" + (is_send ? "comm_src" : "comm_dst") +
-               "), but this is the file of rank " + std::to_string(*rank_),
+           fmt::format("{}{}{} ({}), but this is the file of rank {}", title(),
+                       is_send ? " sends from rank " : " receives at rank ", named, is_send ? "comm_src" : "comm_dst", *rank_),
            offset, "the rank is the last number in the file's name; rename the file, or record it again");
   }
 
@@ -350,7 +352,7 @@ class ChakraTraceReader {
         break;
       default:
         report(
-            "unsupported-collective", title() + " is a collective of unknown type " + std::to_string(type), offset,
+            "unsupported-collective", fmt::format("{} is a collective of unknown type {}", title(), type), offset,
             "known: 0 all-reduce, 1 reduce, 2 all-gather, 3 gather, 4 scatter, 5 broadcast, 6 all-to-all, 7 and 8 reduce-scatter, "
             "9 barrier");
     }
@@ -377,7 +379,7 @@ class ChakraTraceReader {
       if (number.negative || number.magnitude != priority) ++trace_.clamped_priorities;
       op.priority = static_cast<std::uint8_t>(priority);
     }
-    std::string group = node_.group_number ? std::to_string(node_.group_number->magnitude) : std::string(node_.group_text);
+    std::string group = node_.group_number ? fmt::to_string(node_.group_number->magnitude) : std::string(node_.group_text);
     if (group.empty() && op.kind == OpKind::collective) ++trace_.unnamed_groups;
     if (group == "0") group.clear();
     const auto [known, is_new] = groups_.try_emplace(group, static_cast<std::uint32_t>(trace_.group_names.size()));
@@ -386,12 +388,14 @@ class ChakraTraceReader {
     if (!node_.comm_size) {
       const bool is_barrier = op.kind == OpKind::collective && op.collective == CollectiveType::barrier;
       if (!is_barrier) {
-        report("missing-attribute", title() + " has no comm_size", offset, "the trace is incomplete; record it again");
+        report("missing-attribute", fmt::format("{} has no comm_size", title()), offset,
+               "the trace is incomplete; record it again");
       }
     } else if (node_.comm_size->negative) {
-      report("negative-size", "comm_size of " + title() + " is negative", offset, "sizes are 0 bytes or more");
+      report("negative-size", fmt::format("comm_size of {} is negative", title()), offset, "sizes are 0 bytes or more");
     } else if (node_.comm_size->magnitude > static_cast<std::uint64_t>(op_size_max.count())) {
-      report("out-of-range", "comm_size of " + title() + " is too large", offset, "the largest op moves " + to_text(op_size_max));
+      report("out-of-range", fmt::format("comm_size of {} is too large", title()), offset,
+             fmt::format("the largest op moves {}", to_text(op_size_max)));
     } else {
       op.bytes = Bytes::of(static_cast<std::int64_t>(node_.comm_size->magnitude));
     }
@@ -405,7 +409,7 @@ class ChakraTraceReader {
     const auto [found, is_new] = lanes_.emplace(key, static_cast<std::uint32_t>(lanes_.size()) + 1);
     if (found->second > UINT16_MAX) {
       if (is_new)
-        report("too-many-streams", title() + " opens stream number 65536", offset,
+        report("too-many-streams", fmt::format("{} opens stream number 65536", title()), offset,
                "at most 65535 threads and streams are supported");
       return;
     }
@@ -425,8 +429,7 @@ class ChakraTraceReader {
         const std::optional<std::uint32_t> found = ids_.find(dependency);
         if (!found) {
           report("unknown-dependency",
-                 "node " + std::to_string(raw_[node].id) + " has a " + kind + " dependency on node " + std::to_string(dependency) +
-                     ", which is not in the file",
+                 fmt::format("node {} has a {} dependency on node {}, which is not in the file", raw_[node].id, kind, dependency),
                  raw_[node].offset, "the trace is incomplete; record it again");
         } else {
           edges_.emplace_back(*found, node);
@@ -450,10 +453,8 @@ class ChakraTraceReader {
     for (const auto& [dependency, node] : edges_) {
       const RawNode& raw = raw_[dependency];
       if (raw.type != invalid_node) continue;
-      report("unknown-node-type",
-             "node " + std::to_string(raw_[node].id) + " waits for node " + std::to_string(raw.id) +
-                 ", which has type 0, INVALID_NODE",
-             raw.offset, kKnownTypes);
+      report("unknown-node-type", fmt::format("node {} waits for node {}, which has type 0, INVALID_NODE", raw_[node].id, raw.id),
+             raw.offset, known_types);
     }
   }
 
@@ -539,14 +540,10 @@ class ChakraTraceReader {
   }
 
   [[noreturn]] void report_cycle(const std::vector<std::uint32_t>& cycle, const std::vector<std::uint32_t>& by_start) const {
-    std::string chain;
-    constexpr std::size_t kShown = 12;
-    const auto id = [&](std::uint32_t node) { return std::to_string(raw_[by_start[node]].id); };
-    for (std::size_t i = 0; i < cycle.size() && i < kShown; ++i) chain += id(cycle[i]) + " -> ";
-    if (cycle.size() > kShown) chain += "... -> ";
+    const auto id_of = [&](std::uint32_t node) { return raw_[by_start[node]].id; };
     throw_error("cycle",
-                "nodes wait for each other: " + chain + id(cycle.front()) + " (first at " +
-                    source_.name_of(raw_[by_start[cycle.front()]].offset) + ")",
+                fmt::format("nodes wait for each other: {} (first at {})", cycle_text(cycle, id_of),
+                            source_.name_of(raw_[by_start[cycle.front()]].offset)),
                 "the dependencies of a trace have no cycle; record it again");
   }
 
@@ -633,7 +630,7 @@ std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view t
     ProcessGroup group;
     const nlohmann::json& name = entry["pg_name"];
     if (!name.is_string() && !name.is_number_unsigned()) return std::nullopt;
-    group.name = name.is_string() ? name.get<std::string>() : std::to_string(name.get<std::uint64_t>());
+    group.name = name.is_string() ? name.get<std::string>() : fmt::format("{}", name.get<std::uint64_t>());
     if (entry.contains("ranks")) {
       if (!entry["ranks"].is_array()) return std::nullopt;
       for (const nlohmann::json& rank : entry["ranks"]) {

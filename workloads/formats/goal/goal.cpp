@@ -10,17 +10,21 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/text_lines.hpp"
 #include "core/values/fingerprint.hpp"
 #include "workloads/dag/limits.hpp"
 #include "workloads/dag/overlaps.hpp"
+#include "workloads/dag/topological_order.hpp"
 #include "workloads/formats/counted_note.hpp"
 #include "workloads/formats/goal/goal_matching.hpp"
 #include "workloads/formats/goal/goal_order.hpp"
 #include "workloads/formats/goal/goal_text.hpp"
 #include "workloads/formats/rank_set.hpp"
+#include "workloads/formats/ranks_option.hpp"
 
 namespace weft {
 
@@ -32,7 +36,7 @@ std::int64_t ticks_per_unit(const GoalOptions& options) {
   if (unit == "us") return Duration::ticks_per_us;
   if (unit == "ms") return Duration::ticks_per_ms;
   const std::array<std::string, 3> known = {"ns", "us", "ms"};
-  fail("bad-value", "there is no time unit " + in_quotes(unit), SourcePlace::named(options.names("time_unit")),
+  fail("bad-value", fmt::format("there is no time unit {}", in_quotes(unit)), SourcePlace::named(options.names("time_unit")),
        suggestion(unit, known, "unit"), "time_unit");
 }
 
@@ -46,22 +50,22 @@ std::vector<std::uint32_t> resolve_starts(GoalRank& rank) {
   std::vector<bool> waits(written, false);
   for (const auto& [dependency, op] : rank.after_end) waits[op] = true;
   for (const auto& [dependency, op] : rank.after_start) waits[op] = true;
-  constexpr std::uint32_t kNone = UINT32_MAX;
-  std::vector<std::uint32_t> gate_of(written, kNone);
+  constexpr std::uint32_t none = UINT32_MAX;
+  std::vector<std::uint32_t> gate_of(written, none);
   for (const auto& [dependency, op] : rank.after_start) {
     // An op that waits for nothing starts at once.
-    if (!waits[dependency] || gate_of[dependency] != kNone) continue;
+    if (!waits[dependency] || gate_of[dependency] != none) continue;
     gate_of[dependency] = static_cast<std::uint32_t>(rank.ops.size());
     started.push_back(dependency);
     rank.ops.emplace_back();
   }
-  const auto entry_of = [&](std::uint32_t op) { return gate_of[op] == kNone ? op : gate_of[op]; };
+  const auto entry_of = [&](std::uint32_t op) { return gate_of[op] == none ? op : gate_of[op]; };
   for (auto& [dependency, op] : rank.after_end) op = entry_of(op);
   for (const auto& [dependency, op] : rank.after_start) {
-    if (gate_of[dependency] != kNone) rank.after_end.emplace_back(gate_of[dependency], entry_of(op));
+    if (gate_of[dependency] != none) rank.after_end.emplace_back(gate_of[dependency], entry_of(op));
   }
   for (std::uint32_t op = 0; op < written; ++op) {
-    if (gate_of[op] != kNone) rank.after_end.emplace_back(gate_of[op], op);
+    if (gate_of[op] != none) rank.after_end.emplace_back(gate_of[op], op);
   }
   rank.after_start = {};
   return started;
@@ -72,16 +76,16 @@ bool takes_cpu(const GoalOp& op) { return op.kind == OpKind::compute && op.amoun
 /// Calcs of one cpu that wait for nothing, or for the same single op, become ready at one instant:
 /// they run in file order.
 void join_siblings(GoalRank& rank) {
-  constexpr std::uint32_t kNothing = UINT32_MAX;
-  constexpr std::uint32_t kSeveral = UINT32_MAX - 1;
-  std::vector<std::uint32_t> waits_for(rank.ops.size(), kNothing);
+  constexpr std::uint32_t nothing = UINT32_MAX;
+  constexpr std::uint32_t several = UINT32_MAX - 1;
+  std::vector<std::uint32_t> waits_for(rank.ops.size(), nothing);
   for (const auto& [dependency, op] : rank.after_end) {
-    waits_for[op] = waits_for[op] == kNothing || waits_for[op] == dependency ? dependency : kSeveral;
+    waits_for[op] = waits_for[op] == nothing || waits_for[op] == dependency ? dependency : several;
   }
-  for (const auto& [dependency, op] : rank.after_start) waits_for[op] = kSeveral;
+  for (const auto& [dependency, op] : rank.after_start) waits_for[op] = several;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> siblings;
   for (std::uint32_t op = 0; op < rank.ops.size(); ++op) {
-    if (!takes_cpu(rank.ops[op]) || waits_for[op] == kSeveral) continue;
+    if (!takes_cpu(rank.ops[op]) || waits_for[op] == several) continue;
     siblings.emplace_back(std::uint64_t{waits_for[op]} << 16 | rank.ops[op].cpu, op);
   }
   std::sort(siblings.begin(), siblings.end());
@@ -123,10 +127,9 @@ class GoalImporter {
     workload_.name = std::filesystem::path(path_).stem().string();
     workload_.communicators.push_back(Communicator::world(workload_.rank_count));
     if (options_.ranks && *options_.ranks != workload_.rank_count) {
-      fail("rank-conflict",
-           options_.names("ranks", std::to_string(*options_.ranks)) + " contradicts the schedule, whose num_ranks is " +
-               std::to_string(workload_.rank_count),
-           SourcePlace::named(path_), "leave " + options_.names("ranks") + " out; a GOAL schedule lists every rank", "ranks");
+      fail_rank_conflict(*options_.ranks, options_.names, fmt::format("the schedule, whose num_ranks is {}", workload_.rank_count),
+                         SourcePlace::named(path_),
+                         fmt::format("leave {} out; a GOAL schedule lists every rank", options_.names("ranks")));
     }
     note_assumptions();
     require_agreement();
@@ -318,14 +321,15 @@ class GoalImporter {
     Diagnostics diagnostics;
     for (const GoalMatching::Unmatched& one : unmatched) {
       const auto message_of = [&](const GoalMatching::Place& send) {
-        return "message of rank " + std::to_string(ranks[send.index].rank) + " with tag " +
-               std::to_string(ranks[send.index].ops[send.op].tag) + " (" + title_of(origin_of(send)) + ")";
+        return fmt::format("message of rank {} with tag {} ({})", ranks[send.index].rank, ranks[send.index].ops[send.op].tag,
+                           title_of(origin_of(send)));
       };
-      std::string text = "rank " + std::to_string(ranks[one.receive.index].rank) + " receives here " +
-                         sources_of(ranks[one.receive.index].ops[one.receive.op]) + ", but no message is left for it";
-      if (one.taken) text += ": the " + message_of(*one.taken) + " went to the recv at " + title_of(origin_of(*one.taken_by));
+      std::string text = fmt::format("rank {} receives here {}, but no message is left for it", ranks[one.receive.index].rank,
+                                     sources_of(ranks[one.receive.index].ops[one.receive.op]));
+      if (one.taken)
+        text += fmt::format(": the {} went to the recv at {}", message_of(*one.taken), title_of(origin_of(*one.taken_by)));
       if (one.left_over)
-        text += (one.taken ? ", and the " : ": the ") + message_of(*one.left_over) + " does not fit and is left over";
+        text += fmt::format("{}{} does not fit and is left over", one.taken ? ", and the " : ": the ", message_of(*one.left_over));
       diagnostics.error(
           "unmatched-receive", std::move(text), place_of_line(origin_of(one.receive).line, diagnostics),
           one.taken ? "receives take the message that comes first if messages take no time; name the source and tag of the recv "
@@ -338,12 +342,12 @@ class GoalImporter {
 
   /// "from any source with tag 7".
   static std::string sources_of(const GoalOp& receive) {
-    return (receive.peer == goal_any_source ? "from any source" : "from rank " + std::to_string(receive.peer)) +
-           (receive.any_tag ? " with any tag" : " with tag " + std::to_string(receive.tag));
+    return fmt::format("{}{}", receive.peer == goal_any_source ? "from any source" : fmt::format("from rank {}", receive.peer),
+                       receive.any_tag ? " with any tag" : fmt::format(" with tag {}", receive.tag));
   }
 
   static std::string title_of(const GoalOrigin& origin) {
-    return (origin.label.empty() ? "" : origin.label + ", ") + "line " + std::to_string(origin.line);
+    return fmt::format("{}line {}", origin.label.empty() ? "" : fmt::format("{}, ", origin.label), origin.line);
   }
 
   /// Names the ops of cycles by reading their labels.
@@ -355,12 +359,9 @@ class GoalImporter {
     read_goal_text(path_, with_origins, [&](GoalRank& rank) {
       const auto cycle = cycles_.find(rank.rank);
       if (cycle == cycles_.end()) return;
-      std::string chain;
-      constexpr std::size_t kShown = 12;
-      for (std::size_t i = 0; i < cycle->second.size() && i < kShown; ++i) chain += rank.origins[cycle->second[i]].label + " -> ";
-      if (cycle->second.size() > kShown) chain += "... -> ";
+      const std::string chain = cycle_text(cycle->second, [&](std::uint32_t op) { return rank.origins[op].label; });
       const GoalOrigin& first = rank.origins[cycle->second.front()];
-      diagnostics.error("cycle", "ops of rank " + std::to_string(rank.rank) + " wait for each other: " + chain + first.label,
+      diagnostics.error("cycle", fmt::format("ops of rank {} wait for each other: {}", rank.rank, chain),
                         place_of_line(first.line, diagnostics), "remove one of their requires");
     });
     diagnostics.throw_if_errors();
@@ -374,11 +375,11 @@ class GoalImporter {
     check_workload(workload_, place, diagnostics);
     if (!diagnostics.has_errors()) return;
     if (open_orders_ > 0) {
-      diagnostics.warning("issue-order",
-                          "dependencies leave open in which order " + counted(open_orders_, "message", "messages") +
-                              " with the same peer and tag as another one " + (open_orders_ == 1 ? "is" : "are") + " issued",
-                          place,
-                          "such messages match in the order that messages without duration would show; use tags, or requires");
+      diagnostics.warning(
+          "issue-order",
+          fmt::format("dependencies leave open in which order {} with the same peer and tag as another one {} issued",
+                      counted(open_orders_, "message", "messages"), open_orders_ == 1 ? "is" : "are"),
+          place, "such messages match in the order that messages without duration would show; use tags, or requires");
     }
     if (text_options_.keep_origins || workload_.rank_count > workload_role_count_max) diagnostics.throw_if_errors();
     GoalImporter again(path_, options_);
@@ -389,8 +390,8 @@ class GoalImporter {
 
   void note_assumptions() {
     if (calcs_ > 0 && options_.time_unit.empty()) {
-      workload_.assumptions.push_back("durations of calc are taken to be nanoseconds; " + options_.names("time_unit", "us or ms") +
-                                      " says otherwise");
+      workload_.assumptions.push_back(
+          fmt::format("durations of calc are taken to be nanoseconds; {} says otherwise", options_.names("time_unit", "us or ms")));
     }
     if (messages_ > 0) {
       workload_.assumptions.emplace_back(

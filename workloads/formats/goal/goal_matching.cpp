@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 /// "Any", where a source or a tag may stand. Tags have 32 bits.
-constexpr std::uint64_t kAny = UINT64_MAX;
+constexpr std::uint64_t any_number = UINT64_MAX;
 
 /// What is waiting at a rank, by (source, tag), in order of arrival.
 class WaitingList {
@@ -140,11 +140,11 @@ class GoalRehearsal {
   }
 
   static WaitingList::Key key_of(const GoalOp& receive) {
-    return {receive.peer == goal_any_source ? kAny : receive.peer, receive.any_tag ? kAny : receive.tag};
+    return {receive.peer == goal_any_source ? any_number : receive.peer, receive.any_tag ? any_number : receive.tag};
   }
   /// Of the receives that ask for them.
   static std::array<WaitingList::Key, 4> keys_of(const Message& message) {
-    return {{{message.source, message.tag}, {message.source, kAny}, {kAny, message.tag}, {kAny, kAny}}};
+    return {{{message.source, message.tag}, {message.source, any_number}, {any_number, message.tag}, {any_number, any_number}}};
   }
 
   /// Gives a message to the receive posted first among those that fit, else keeps it.

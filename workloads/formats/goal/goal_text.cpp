@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/text_lines.hpp"
 #include "workloads/dag/limits.hpp"
@@ -13,9 +15,9 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint32_t kUndefined = UINT32_MAX;
+constexpr std::uint32_t undefined = UINT32_MAX;
 /// A file with more errors than this is something else; reading on would only cost time.
-constexpr std::size_t kErrorsMax = 200;
+constexpr std::size_t errors_max = 200;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -30,9 +32,9 @@ class Labels {
     if (2 * (size() + 1) > slots_.size()) grow();
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t at = std::hash<std::string_view>{}(text)&mask;; at = (at + 1) & mask) {
-      if (slots_[at] == kUndefined) {
+      if (slots_[at] == undefined) {
         slots_[at] = size();
-        op_of.push_back(kUndefined);
+        op_of.push_back(undefined);
         pool_ += text;
         begin_.push_back(pool_.size());
         return size() - 1;
@@ -47,16 +49,16 @@ class Labels {
   }
   void clear() { *this = Labels(); }
 
-  std::vector<std::uint32_t> op_of;  ///< kUndefined: used, not yet defined
+  std::vector<std::uint32_t> op_of;  ///< undefined: used, not yet defined
 
  private:
   void grow() {
-    constexpr std::size_t kSmallest = 64;
-    slots_.assign(std::max(kSmallest, 2 * slots_.size()), kUndefined);
+    constexpr std::size_t smallest = 64;
+    slots_.assign(std::max(smallest, 2 * slots_.size()), undefined);
     const std::size_t mask = slots_.size() - 1;
     for (std::uint32_t label = 0; label < size(); ++label) {
       std::size_t at = std::hash<std::string_view>{}(text(label)) & mask;
-      while (slots_[at] != kUndefined) at = (at + 1) & mask;
+      while (slots_[at] != undefined) at = (at + 1) & mask;
       slots_[at] = label;
     }
   }
@@ -78,7 +80,7 @@ class Scanner {
       end_ = begin_ + lines_.line().size();
       if (lines_.number() == 1) require_text();
       read_line();
-      if (diagnostics_.error_count() > kErrorsMax) diagnostics_.throw_if_errors();
+      if (diagnostics_.error_count() > errors_max) diagnostics_.throw_if_errors();
     }
     finish_file();
     return rank_count_;
@@ -112,8 +114,8 @@ class Scanner {
   }
   bool expected(const std::string& what, const std::string& help) {
     const std::string_view piece = next_piece();
-    const std::string found = piece.empty() ? "the line ends" : "there is " + in_quotes(piece.substr(0, 40));
-    return fail("syntax", found + " where " + what + " is expected", place(at_, piece.size()), help);
+    const std::string found = piece.empty() ? "the line ends" : fmt::format("there is {}", in_quotes(piece.substr(0, 40)));
+    return fail("syntax", fmt::format("{} where {} is expected", found, what), place(at_, piece.size()), help);
   }
 
   void require_text() const {
@@ -172,13 +174,13 @@ class Scanner {
     if (at_ < end_ && (*at_ == '.' || *at_ == 'e' || *at_ == 'E')) {
       at_ = from;
       const std::string_view piece = next_piece();
-      return fail("bad-value", std::string(what) + " is no whole number: " + in_quotes(piece), place(piece),
+      return fail("bad-value", fmt::format("{} is no whole number: {}", what, in_quotes(piece)), place(piece),
                   "GOAL knows whole numbers only");
     }
     if (overflow || value > maximum) {
       const std::string_view digits(from, static_cast<std::size_t>(at_ - from));
-      return fail("out-of-range", std::string(what) + " is " + std::string(digits.substr(0, 40)), place(digits),
-                  "at most " + std::to_string(maximum));
+      return fail("out-of-range", fmt::format("{} is {}", what, digits.substr(0, 40)), place(digits),
+                  fmt::format("at most {}", maximum));
     }
     return true;
   }
@@ -225,11 +227,11 @@ class Scanner {
     if (word == "rank") return read_rank_heading(word);
     if (word.empty()) return expected("num_ranks or rank", "a GOAL schedule begins with num_ranks N, then rank 0 { ... }");
     if (rank_count_ == 0) {
-      weft::fail("syntax", "a GOAL schedule begins with num_ranks, not with " + in_quotes(word.substr(0, 40)), place(word),
-                 "num_ranks N, then rank 0 { ... }");
+      weft::fail("syntax", fmt::format("a GOAL schedule begins with num_ranks, not with {}", in_quotes(word.substr(0, 40))),
+                 place(word), "num_ranks N, then rank 0 { ... }");
     }
     const std::array<std::string, 2> known = {"num_ranks", "rank"};
-    return fail("unknown-keyword", in_quotes(word) + " stands outside of any rank", place(word),
+    return fail("unknown-keyword", fmt::format("{} stands outside of any rank", in_quotes(word)), place(word),
                 suggestion(word, known, "keyword"));
   }
 
@@ -251,10 +253,10 @@ class Scanner {
     state_ = State::before_brace;
     // What follows is its block in any case.
     if (rank >= rank_count_) {
-      fail("out-of-range", "rank " + std::to_string(rank) + " contradicts num_ranks " + std::to_string(rank_count_), place(digits),
-           "ranks count from 0 to " + std::to_string(rank_count_ - 1) + "; correct the rank or num_ranks");
+      fail("out-of-range", fmt::format("rank {} contradicts num_ranks {}", rank, rank_count_), place(digits),
+           fmt::format("ranks count from 0 to {}; correct the rank or num_ranks", rank_count_ - 1));
     } else if (seen_[rank]) {
-      fail("duplicate-rank", "rank " + std::to_string(rank) + " stands twice", place(digits), "put its statements into one block");
+      fail("duplicate-rank", fmt::format("rank {} stands twice", rank), place(digits), "put its statements into one block");
     } else {
       seen_[rank] = true;
       ++ranks_seen_;
@@ -267,7 +269,7 @@ class Scanner {
     if (*at_ == '{') {
       ++at_;
     } else {
-      expected("{", "write rank " + std::to_string(rank_.rank) + " { ... }");
+      expected("{", fmt::format("write rank {} {{ ... }}", rank_.rank));
     }
   }
 
@@ -308,18 +310,18 @@ class Scanner {
   bool unknown_keyword(std::string_view first, std::string_view second) {
     if (first == "rank" || first == "num_ranks") {
       return fail("syntax",
-                  in_quotes(first) + " stands inside rank " + std::to_string(rank_.rank) + ", which begins at line " +
-                      std::to_string(rank_.line),
+                  fmt::format("{} stands inside rank {}, which begins at line {}", in_quotes(first), rank_.rank, rank_.line),
                   place(first), "is a closing } missing before it?");
     }
     // "l1 require l2" means the second word, "sned 8b to 1" the first.
-    const std::array<std::string, 2> kRelations = {"requires", "irequires"};
-    const std::array<std::string, 3> kOps = {"send", "recv", "calc"};
+    const std::array<std::string, 2> relations = {"requires", "irequires"};
+    const std::array<std::string, 3> op_words = {"send", "recv", "calc"};
     if (!second.empty()) {
-      return fail("unknown-keyword", in_quotes(second) + " is no relation between ops", place(second),
-                  suggestion(second, kRelations, "relation"));
+      return fail("unknown-keyword", fmt::format("{} is no relation between ops", in_quotes(second)), place(second),
+                  suggestion(second, relations, "relation"));
     }
-    return fail("unknown-keyword", in_quotes(first) + " is no statement", place(first), suggestion(first, kOps, "statement"));
+    return fail("unknown-keyword", fmt::format("{} is no statement", in_quotes(first)), place(first),
+                suggestion(first, op_words, "statement"));
   }
 
   bool read_op(std::string_view keyword, std::string_view label) {
@@ -336,7 +338,7 @@ class Scanner {
       op.amount = static_cast<std::int64_t>(number);
       skip_blanks();
       if (at_ == end_ || *at_ != 'b' || (at_ + 1 < end_ && continues_word(at_[1])))
-        return expected("the b of a size in bytes", "write " + std::to_string(number) + "b");
+        return expected("the b of a size in bytes", fmt::format("write {}b", number));
       ++at_;
       skip_blanks();
       const std::string_view direction = take_word();
@@ -348,12 +350,13 @@ class Scanner {
     } else if (keyword.empty()) {
       return expected("an op", "after LABEL: comes send, recv or calc");
     } else {
-      const std::array<std::string, 3> kOps = {"send", "recv", "calc"};
-      return fail("unknown-keyword", in_quotes(keyword) + " is no op", place(keyword), suggestion(keyword, kOps, "op"));
+      const std::array<std::string, 3> op_words = {"send", "recv", "calc"};
+      return fail("unknown-keyword", fmt::format("{} is no op", in_quotes(keyword)), place(keyword),
+                  suggestion(keyword, op_words, "op"));
     }
     if (!read_op_options(op)) return false;
     if (rank_.ops.size() >= UINT32_MAX / 2) {
-      weft::fail("too-large", "rank " + std::to_string(rank_.rank) + " has more ops than can be counted", place(keyword),
+      weft::fail("too-large", fmt::format("rank {} has more ops than can be counted", rank_.rank), place(keyword),
                  "cut the schedule into parts");
     }
     rank_.ops.push_back(op);
@@ -373,12 +376,12 @@ class Scanner {
     if (!take_number("a rank", UINT32_MAX, number)) return false;
     const auto length = static_cast<std::size_t>(at_ - from);
     if (number >= rank_count_) {
-      return fail("peer-out-of-range", "there is no rank " + std::to_string(number), place(from, length),
-                  "num_ranks is " + std::to_string(rank_count_) + "; ranks count from 0");
+      return fail("peer-out-of-range", fmt::format("there is no rank {}", number), place(from, length),
+                  fmt::format("num_ranks is {}; ranks count from 0", rank_count_));
     }
     op.peer = static_cast<std::uint32_t>(number);
     if (op.peer == rank_.rank) {
-      return fail("peer-out-of-range", "rank " + std::to_string(op.peer) + " talks to itself", place(from, length),
+      return fail("peer-out-of-range", fmt::format("rank {} talks to itself", op.peer), place(from, length),
                   "a copy inside a rank is a calc");
     }
     return true;
@@ -413,13 +416,15 @@ class Scanner {
         if (!take_number("the nic", UINT16_MAX, number)) return false;
         if (number != 0) ++rank_.nic_choices;
       } else {
-        const std::array<std::string, 2> kOfCalc = {"cpu", "nic"};
-        const std::array<std::string, 3> kOfMessage = {"tag", "cpu", "nic"};
+        const std::array<std::string, 2> of_calc = {"cpu", "nic"};
+        const std::array<std::string, 3> of_message = {"tag", "cpu", "nic"};
         return fail("unknown-keyword",
-                    in_quotes(name) + " is no option of " + (op.kind == OpKind::compute ? "calc" : to_goal(op.kind)), place(name),
-                    op.kind == OpKind::compute ? suggestion(name, kOfCalc, "option") : suggestion(name, kOfMessage, "option"));
+                    fmt::format("{} is no option of {}", in_quotes(name), op.kind == OpKind::compute ? "calc" : to_goal(op.kind)),
+                    place(name),
+                    op.kind == OpKind::compute ? suggestion(name, of_calc, "option") : suggestion(name, of_message, "option"));
       }
-      if (*given) return fail("duplicate-option", in_quotes(name) + " is given twice", place(name), "remove one of them");
+      if (*given)
+        return fail("duplicate-option", fmt::format("{} is given twice", in_quotes(name)), place(name), "remove one of them");
       *given = true;
     }
   }
@@ -430,9 +435,9 @@ class Scanner {
   /// The op read last has this label.
   bool define(std::string_view label) {
     std::uint32_t& op = labels_.op_of[labels_.number(label)];
-    if (op != kUndefined) {
-      return fail("duplicate-label", "label " + in_quotes(label) + " stands twice in rank " + std::to_string(rank_.rank),
-                  place(label), "labels are unique in a rank");
+    if (op != undefined) {
+      return fail("duplicate-label", fmt::format("label {} stands twice in rank {}", in_quotes(label), rank_.rank), place(label),
+                  "labels are unique in a rank");
     }
     op = static_cast<std::uint32_t>(std::max<std::size_t>(rank_.ops.size(), 1) - 1);
     return true;
@@ -445,7 +450,7 @@ class Scanner {
     // The first number() may move the table.
     const std::uint32_t op = labels_.number(op_label);
     const std::uint32_t dependency = labels_.number(dependency_label);
-    if (labels_.op_of[op] == kUndefined || labels_.op_of[dependency] == kUndefined) {
+    if (labels_.op_of[op] == undefined || labels_.op_of[dependency] == undefined) {
       early_uses_.push_back({op, dependency, after_start, lines_.number(), static_cast<std::uint32_t>(op_label.data() - begin_),
                              static_cast<std::uint32_t>(dependency_label.data() - begin_)});
     } else {
@@ -459,13 +464,13 @@ class Scanner {
     for (const EarlyUse& use : early_uses_) {
       const std::uint32_t op = labels_.op_of[use.op_label];
       const std::uint32_t dependency = labels_.op_of[use.dependency_label];
-      if (op != kUndefined && dependency != kUndefined) {
+      if (op != undefined && dependency != undefined) {
         (use.after_start ? rank_.after_start : rank_.after_end).emplace_back(dependency, op);
         continue;
       }
-      const bool is_op = op == kUndefined;
+      const bool is_op = op == undefined;
       const std::uint32_t label = is_op ? use.op_label : use.dependency_label;
-      if (reported[label] || diagnostics_.error_count() > kErrorsMax) continue;
+      if (reported[label] || diagnostics_.error_count() > errors_max) continue;
       reported[label] = true;
       report_unknown_label(label, use.line, is_op ? use.op_column : use.dependency_column);
     }
@@ -474,18 +479,18 @@ class Scanner {
   void report_unknown_label(std::uint32_t label, int line, std::uint32_t column) {
     const std::string_view text = labels_.text(label);
     // A close one among the defined, if they are few enough to look through.
-    constexpr std::uint32_t kCandidatesMax = 10'000;
+    constexpr std::uint32_t candidates_max = 10'000;
     std::vector<std::string> candidates;
-    for (std::uint32_t other = 0; other < std::min(labels_.size(), kCandidatesMax); ++other) {
-      if (labels_.op_of[other] != kUndefined) candidates.emplace_back(labels_.text(other));
+    for (std::uint32_t other = 0; other < std::min(labels_.size(), candidates_max); ++other) {
+      if (labels_.op_of[other] != undefined) candidates.emplace_back(labels_.text(other));
     }
     const bool shown = diagnostics_.error_count() < Diagnostics::kept_errors_max;
     const std::string best = shown && text.size() < 64 ? closest(text, candidates) : "";
-    fail("unknown-label", "label " + in_quotes(text.substr(0, 60)) + " is not defined in rank " + std::to_string(rank_.rank),
+    fail("unknown-label", fmt::format("label {} is not defined in rank {}", in_quotes(text.substr(0, 60)), rank_.rank),
          shown ? place_in_line(lines_.path(), line, static_cast<int>(column) + 1, static_cast<int>(text.size()))
                : lines_.whole_file(),
          best.empty() ? "labels belong to their rank; write LABEL: before the op that is meant"
-                      : "did you mean " + in_quotes(best) + "?");
+                      : fmt::format("did you mean {}?", in_quotes(best)));
   }
 
   // --- The end ---
@@ -495,21 +500,21 @@ class Scanner {
            "close it with */");
     }
     if (state_ != State::outside) {
-      fail("truncated-file", "the file ends inside rank " + std::to_string(rank_.rank),
+      fail("truncated-file", fmt::format("the file ends inside rank {}", rank_.rank),
            place_in_line(lines_.path(), rank_.line, 0, 1), "its closing } is missing; was the file cut off?");
     } else if (rank_count_ == 0 && !diagnostics_.has_errors()) {
       fail("empty-file", "the file holds no schedule", lines_.whole_file(),
            "a GOAL schedule begins with num_ranks N, then rank 0 { ... }");
     } else if (ranks_seen_ < rank_count_) {
-      constexpr std::size_t kNamedMax = 16;
+      constexpr std::size_t named_max = 16;
       std::vector<RankId> missing;
-      for (std::uint32_t rank = 0; rank < rank_count_ && missing.size() < kNamedMax; ++rank) {
+      for (std::uint32_t rank = 0; rank < rank_count_ && missing.size() < named_max; ++rank) {
         if (seen_.empty() || !seen_[rank]) missing.emplace_back(rank);
       }
       const std::size_t more = rank_count_ - ranks_seen_ - missing.size();
       fail("missing-rank",
-           "num_ranks is " + std::to_string(rank_count_) + ", but there is no block of rank " + to_text(missing) +
-               (more > 0 ? " and " + std::to_string(more) + " more" : ""),
+           fmt::format("num_ranks is {}, but there is no block of rank {}{}", rank_count_, to_text(missing),
+                       more > 0 ? fmt::format(" and {} more", more) : ""),
            lines_.whole_file(), "add the missing ranks, if idle as rank N { }, or correct num_ranks");
     } else if (op_count_ == 0 && !diagnostics_.has_errors()) {
       fail("no-ops", "no rank does anything", lines_.whole_file(), "put send, recv and calc into the ranks");

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/out_of_memory.hpp"
@@ -15,10 +17,10 @@ namespace weft {
 
 namespace {
 
-constexpr std::size_t kFieldCount = 6;
+constexpr std::size_t field_count = 6;
 /// Priority groups of a port, qCnt in the simulators.
-constexpr std::uint64_t kGroups = 8;
-constexpr const char* kFormatHelp = "write: source destination priority destination_port bytes start_seconds";
+constexpr std::uint64_t priority_groups = 8;
+constexpr const char* format_help = "write: source destination priority destination_port bytes start_seconds";
 
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> result;
@@ -61,9 +63,10 @@ class FlowReader {
       read_flow(fields, list);
     }
     if (announced && seen != *announced) {
-      diagnostics_.error("count-mismatch",
-                         counted(*announced, "flow is", "flows are") + " announced, " + counted(seen, "is", "are") + " listed",
-                         source_.at(1, 0), seen < *announced ? "was the file cut off?" : "correct the number in the first line");
+      diagnostics_.error(
+          "count-mismatch",
+          fmt::format("{} announced, {} listed", counted(*announced, "flow is", "flows are"), counted(seen, "is", "are")),
+          source_.at(1, 0), seen < *announced ? "was the file cut off?" : "correct the number in the first line");
     }
     diagnostics_.throw_if_errors();
     return list;
@@ -78,13 +81,11 @@ class FlowReader {
   std::optional<std::uint64_t> number_of(std::string_view field, const char* what, std::uint64_t maximum) {
     const auto value = plain_number<std::uint64_t>(field);
     if (!value && !is_digits(field)) {
-      diagnostics_.error("bad-value", std::string(what) + " is no whole number: \"" + std::string(field) + "\"", place(field),
-                         kFormatHelp);
+      diagnostics_.error("bad-value", fmt::format("{} is no whole number: \"{}\"", what, field), place(field), format_help);
       return std::nullopt;
     }
     if (!value || *value > maximum) {
-      diagnostics_.error("out-of-range", std::string(what) + " is " + std::string(field), place(field),
-                         "at most " + std::to_string(maximum));
+      diagnostics_.error("out-of-range", fmt::format("{} is {}", what, field), place(field), fmt::format("at most {}", maximum));
       return std::nullopt;
     }
     return value;
@@ -98,33 +99,33 @@ class FlowReader {
       return std::nullopt;
     }
     if (!parsed.value) {
-      diagnostics_.error("bad-value", "the start is no number of seconds: \"" + std::string(field) + "\"", place(field),
-                         kFormatHelp);
+      diagnostics_.error("bad-value", fmt::format("the start is no number of seconds: \"{}\"", field), place(field), format_help);
       return std::nullopt;
     }
     if (*parsed.value > op_duration_max) {
       diagnostics_.error("out-of-range", "this flow starts after more than a year", place(field),
-                         "at most " + to_text(op_duration_max));
+                         fmt::format("at most {}", to_text(op_duration_max)));
       return std::nullopt;
     }
     return parsed.value;
   }
 
   void read_flow(const std::vector<std::string_view>& fields, FlowList& list) {
-    if (fields.size() != kFieldCount) {
-      diagnostics_.error("wrong-field-count", "this flow has " + counted(fields.size(), "field", "fields") + ", 6 are needed",
-                         source_.at(line_, 0), kFormatHelp);
+    if (fields.size() != field_count) {
+      diagnostics_.error("wrong-field-count",
+                         fmt::format("this flow has {}, 6 are needed", counted(fields.size(), "field", "fields")),
+                         source_.at(line_, 0), format_help);
       return;
     }
     const auto source = number_of(fields[0], "the source", UINT32_MAX - 1);
     const auto destination = number_of(fields[1], "the destination", UINT32_MAX - 1);
-    const auto priority = number_of(fields[2], "the priority", kGroups - 1);
+    const auto priority = number_of(fields[2], "the priority", priority_groups - 1);
     const auto port = number_of(fields[3], "the destination port", UINT16_MAX);
     const auto bytes = number_of(fields[4], "the size", static_cast<std::uint64_t>(op_size_max.count()));
     const auto start = seconds_of(fields[5]);
     if (!source || !destination || !priority || !port || !bytes || !start) return;
     if (*source == *destination) {
-      diagnostics_.error("self-flow", "this flow goes from node " + std::to_string(*source) + " to itself", place(fields[1]),
+      diagnostics_.error("self-flow", fmt::format("this flow goes from node {} to itself", *source), place(fields[1]),
                          "name another destination, or remove the flow");
       return;
     }
@@ -149,7 +150,7 @@ class FlowReader {
 FlowList import_hpcc_flows(const SourceText& source) { return FlowReader(source).read(); }
 
 FlowList import_hpcc_flows(const std::string& path) {
-  return naming_memory_use("while reading " + path, [&] { return import_hpcc_flows(SourceText::read(path)); });
+  return naming_memory_use(fmt::format("while reading {}", path), [&] { return import_hpcc_flows(SourceText::read(path)); });
 }
 
 }  // namespace weft

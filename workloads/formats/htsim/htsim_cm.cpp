@@ -9,12 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/source_text.hpp"
 #include "workloads/dag/limits.hpp"
 #include "workloads/formats/counted_note.hpp"
 #include "workloads/formats/htsim/htsim_matrix.hpp"
 #include "workloads/formats/rank_set.hpp"
+#include "workloads/formats/ranks_option.hpp"
 
 namespace weft {
 
@@ -33,7 +36,7 @@ struct Firing {
 };
 
 /// Of every connection in the rehearsal: what csg-htsim gives links if it is not told otherwise.
-const Bandwidth kRehearsedRate = Bandwidth::gbps(100);
+const Bandwidth rehearsed_rate = Bandwidth::gbps(100);
 
 /// Decides which endings start which connections, by a run in which each connection has the same
 /// rate to itself.
@@ -83,7 +86,7 @@ class HtsimRehearsal {
   };
 
   void start(std::uint32_t connection, std::int64_t time) {
-    const std::int64_t duration = transmit_time(matrix_.connections[connection].size, kRehearsedRate).in_ticks();
+    const std::int64_t duration = transmit_time(matrix_.connections[connection].size, rehearsed_rate).in_ticks();
     // Times only order things here; at the end of the clock they stand still.
     due_.emplace(duration > INT64_MAX - time ? INT64_MAX : time + duration, connection);
   }
@@ -104,8 +107,8 @@ class HtsimRehearsal {
     } else if (times > wanted && !state.reported) {
       state.reported = true;
       diagnostics_.error(is_barrier ? "trigger-count" : "fires-twice",
-                         "trigger " + std::to_string(trigger.id) + " is activated " + counted(state.endings, "time", "times") +
-                             ", " + (is_barrier ? "but its count is " + std::to_string(wanted) : "but oneshot allows one"),
+                         fmt::format("trigger {} is activated {}, {}", trigger.id, counted(state.endings, "time", "times"),
+                                     is_barrier ? fmt::format("but its count is {}", wanted) : "but oneshot allows one"),
                          source_.at(trigger.line),
                          is_barrier ? "correct the count" : "use barrier count N, multishot, or another trigger");
     }
@@ -122,17 +125,17 @@ class HtsimRehearsal {
       const HtsimConnection& connection = matrix_.connections[i];
       const State& state = states_[*connection.trigger];
       const HtsimTrigger& trigger = matrix_.triggers[*connection.trigger];
-      std::string reason = "nothing activates trigger " + std::to_string(trigger.id);
+      std::string reason = fmt::format("nothing activates trigger {}", trigger.id);
       if (state.endings > 0) {
-        reason = "trigger " + std::to_string(trigger.id) + " is activated " + counted(state.activations.size(), "time", "times");
-        if (trigger.kind == HtsimTriggerKind::barrier && trigger.count) reason += " of " + std::to_string(*trigger.count);
+        reason = fmt::format("trigger {} is activated {}", trigger.id, counted(state.activations.size(), "time", "times"));
+        if (trigger.kind == HtsimTriggerKind::barrier && trigger.count) reason += fmt::format(" of {}", *trigger.count);
         if (trigger.kind == HtsimTriggerKind::multishot)
-          reason += " for " + counted(state.targets.size(), "connection", "connections");
+          reason += fmt::format(" for {}", counted(state.targets.size(), "connection", "connections"));
         if (state.activations.empty()) reason += ": what would activate it waits for it";
       }
       diagnostics_.error(
-          "never-starts", "this connection never starts: " + reason, source_.at(connection.line),
-          "give another connection send_done_trigger or recv_done_trigger " + std::to_string(trigger.id) + ", or this one a start");
+          "never-starts", fmt::format("this connection never starts: {}", reason), source_.at(connection.line),
+          fmt::format("give another connection send_done_trigger or recv_done_trigger {}, or this one a start", trigger.id));
     }
   }
 
@@ -270,9 +273,8 @@ Workload import_htsim(const std::string& path, std::optional<std::uint32_t> rank
   const SourceText source = SourceText::read(path);
   const HtsimMatrix matrix = read_htsim_matrix(source);
   if (ranks && *ranks != matrix.nodes) {
-    fail("rank-conflict",
-         names("ranks", std::to_string(*ranks)) + " contradicts the matrix, which has " + counted(matrix.nodes, "node", "nodes"),
-         source.whole_file(), "leave " + names("ranks") + " out; every node is a rank", "ranks");
+    fail_rank_conflict(*ranks, names, fmt::format("the matrix, which has {}", counted(matrix.nodes, "node", "nodes")),
+                       source.whole_file(), fmt::format("leave {} out; every node is a rank", names("ranks")));
   }
   HtsimRehearsal rehearsal(matrix, source);
   const std::vector<Firing> firings = rehearsal.run();
@@ -307,7 +309,7 @@ Workload import_htsim(const std::string& path, std::optional<std::uint32_t> rank
            std::count_if(matrix.triggers.begin(), matrix.triggers.end(),
                          [](const HtsimTrigger& trigger) { return trigger.kind == HtsimTriggerKind::multishot; })),
        "multishot trigger starts its", "multishot triggers start their",
-       " connections in the order in which those before would end at " + to_text(kRehearsedRate) + " each");
+       fmt::format(" connections in the order in which those before would end at {} each", to_text(rehearsed_rate)));
   note(static_cast<std::uint64_t>(
            std::count_if(matrix.triggers.begin(), matrix.triggers.end(),
                          [](const HtsimTrigger& trigger) { return trigger.kind == HtsimTriggerKind::barrier && !trigger.count; })),

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
@@ -51,9 +53,9 @@ class MatrixReader {
 
   void split(std::string_view line) {
     words_.clear();
-    constexpr std::string_view kBlanks = " \t";
-    for (std::size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos; at = line.find_first_not_of(kBlanks, at)) {
-      const std::size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
+    constexpr std::string_view blanks = " \t";
+    for (std::size_t at = line.find_first_not_of(blanks); at != std::string_view::npos; at = line.find_first_not_of(blanks, at)) {
+      const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
       words_.push_back(line.substr(at, end - at));
       at = end;
     }
@@ -73,10 +75,10 @@ class MatrixReader {
                  std::uint64_t& value) {
     const auto number = plain_number<std::uint64_t>(word);
     if (!number && !is_digits(word))
-      return fail("bad-value", what + " is no whole number: " + in_quotes(word), place(word), "write digits only");
+      return fail("bad-value", fmt::format("{} is no whole number: {}", what, in_quotes(word)), place(word), "write digits only");
     if (!number || *number < minimum || *number > maximum) {
-      return fail("out-of-range", what + " is " + std::string(word), place(word),
-                  "at least " + std::to_string(minimum) + " and at most " + std::to_string(maximum));
+      return fail("out-of-range", fmt::format("{} is {}", what, word), place(word),
+                  fmt::format("at least {} and at most {}", minimum, maximum));
     }
     value = *number;
     return true;
@@ -84,7 +86,7 @@ class MatrixReader {
   /// The word after `keyword`, which is the current one.
   std::optional<std::string_view> value_of(std::string_view keyword) {
     if (next_ < words_.size()) return words_[next_++];
-    fail("missing-field", in_quotes(keyword) + " has no value", place(keyword), "write it behind");
+    fail("missing-field", fmt::format("{} has no value", in_quotes(keyword)), place(keyword), "write it behind");
     return std::nullopt;
   }
   bool take_number(std::string_view keyword, std::uint64_t minimum, std::uint64_t maximum, std::uint64_t& value) {
@@ -112,20 +114,20 @@ class MatrixReader {
                known != counts_.end()) {
       std::uint64_t count = 0;
       if (known->announced) {
-        fail("duplicate-option", std::string(first) + " is given twice", place(first), "remove one of them");
+        fail("duplicate-option", fmt::format("{} is given twice", first), place(first), "remove one of them");
       } else if (take_number(first, 0, UINT32_MAX, count)) {
         known->announced = count;
         known->line = line_;
       }
     } else {
       const std::array<std::string, 6> names = {"Nodes", "Connections", "Triggers", "Failures", "trigger", "failure"};
-      fail("unknown-keyword", in_quotes(first.substr(0, 40)) + " begins no line of a connection matrix", place(first),
-           suggestion(first, names, "keyword") + "; connections begin like 0->1");
+      fail("unknown-keyword", fmt::format("{} begins no line of a connection matrix", in_quotes(first.substr(0, 40))), place(first),
+           fmt::format("{}; connections begin like 0->1", suggestion(first, names, "keyword")));
       if (matrix_.nodes == 0 && matrix_.connections.empty()) diagnostics_.throw_if_errors();
       return;
     }
     if (next_ < words_.size() && !faulty_) {
-      fail("unknown-keyword", in_quotes(words_[next_]) + " is one word too many", place(words_[next_]), "remove it");
+      fail("unknown-keyword", fmt::format("{} is one word too many", in_quotes(words_[next_])), place(words_[next_]), "remove it");
     }
     faulty_ = false;
   }
@@ -145,7 +147,7 @@ class MatrixReader {
     if (!take_node(first.substr(0, arrow), "the source", connection.source)) return;
     if (!take_node(first.substr(arrow + 2), "the destination", connection.destination)) return;
     if (connection.source == connection.destination) {
-      fail("self-flow", "node " + std::to_string(connection.source) + " sends to itself", place(first), "name another destination");
+      fail("self-flow", fmt::format("node {} sends to itself", connection.source), place(first), "name another destination");
       return;
     }
     bool has_size = false;
@@ -153,7 +155,8 @@ class MatrixReader {
     std::string_view start;
     std::vector<Use> uses;
     const auto once = [&](bool given, std::string_view word) {
-      return !given || fail("duplicate-option", in_quotes(word) + " is given twice", place(word), "remove one of them");
+      return !given ||
+             fail("duplicate-option", fmt::format("{} is given twice", in_quotes(word)), place(word), "remove one of them");
     };
     const auto use = [&](std::string_view word, std::optional<std::uint32_t> HtsimConnection::*field) {
       const bool given = std::any_of(uses.begin(), uses.end(), [&](const Use& other) { return other.field == field; });
@@ -185,8 +188,8 @@ class MatrixReader {
         has_id = true;
         const auto [other, is_new] = line_of_flow_.emplace(static_cast<std::uint32_t>(value), line_);
         if (!is_new) {
-          fail("duplicate-id", "flow id " + std::to_string(value) + " stands at line " + std::to_string(other->second) + " already",
-               place(words_[next_ - 1]), "ids of flows are unique");
+          fail("duplicate-id", fmt::format("flow id {} stands at line {} already", value, other->second), place(words_[next_ - 1]),
+               "ids of flows are unique");
           return;
         }
       } else if (word == "prio") {
@@ -201,7 +204,7 @@ class MatrixReader {
       } else {
         const std::array<std::string, 7> names = {"id",  "start", "size", "trigger", "send_done_trigger", "recv_done_trigger",
                                                   "prio"};
-        fail("unknown-keyword", in_quotes(word.substr(0, 40)) + " is nothing that a connection has", place(word),
+        fail("unknown-keyword", fmt::format("{} is nothing that a connection has", in_quotes(word.substr(0, 40))), place(word),
              suggestion(word, names, "keyword"));
         return;
       }
@@ -223,12 +226,12 @@ class MatrixReader {
   }
 
   bool take_node(std::string_view word, const std::string& what, std::uint32_t& node) {
-    if (word.empty()) return fail("bad-value", what + " is missing", place(words_[0]), "connections begin like 0->1");
+    if (word.empty()) return fail("bad-value", fmt::format("{} is missing", what), place(words_[0]), "connections begin like 0->1");
     std::uint64_t value = 0;
     if (!number_of(word, what, 0, UINT32_MAX, value)) return false;
     if (value >= matrix_.nodes) {
       return fail("out-of-range",
-                  what + " is node " + std::to_string(value) + ", but the matrix has " + counted(matrix_.nodes, "node", "nodes"),
+                  fmt::format("{} is node {}, but the matrix has {}", what, value, counted(matrix_.nodes, "node", "nodes")),
                   place(word), "nodes count from 0; correct the node or Nodes");
     }
     node = static_cast<std::uint32_t>(value);
@@ -243,7 +246,8 @@ class MatrixReader {
     double picoseconds = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), picoseconds);
     if (!plain || end != text.data() + text.size() || (error != std::errc{} && error != std::errc::result_out_of_range)) {
-      return fail("bad-value", "the start is no number of picoseconds: " + in_quotes(text), place(text), "write start PICOSECONDS");
+      return fail("bad-value", fmt::format("the start is no number of picoseconds: {}", in_quotes(text)), place(text),
+                  "write start PICOSECONDS");
     }
     const double seconds = picoseconds * 1e-12;
     if (error != std::errc{} || seconds > op_duration_max.in_s()) {
@@ -280,7 +284,7 @@ class MatrixReader {
                                              : HtsimTriggerKind::barrier;
       } else {
         const std::array<std::string, 5> names = {"id", "count", "oneshot", "multishot", "barrier"};
-        fail("unknown-keyword", in_quotes(word.substr(0, 40)) + " is nothing that a trigger has", place(word),
+        fail("unknown-keyword", fmt::format("{} is nothing that a trigger has", in_quotes(word.substr(0, 40))), place(word),
              suggestion(word, names, "keyword"));
         is_wrong = true;
       }
@@ -294,9 +298,7 @@ class MatrixReader {
            "write trigger id NUMBER oneshot, multishot or barrier count N");
     } else if (const auto [other, is_new] = trigger_of_id_.emplace(trigger.id, static_cast<std::uint32_t>(matrix_.triggers.size()));
                !is_new) {
-      fail("duplicate-id",
-           "trigger " + std::to_string(trigger.id) + " stands at line " + std::to_string(matrix_.triggers[other->second].line) +
-               " already",
+      fail("duplicate-id", fmt::format("trigger {} stands at line {} already", trigger.id, matrix_.triggers[other->second].line),
            place(first), "ids of triggers are unique");
     } else {
       matrix_.triggers.push_back(trigger);
@@ -315,14 +317,15 @@ class MatrixReader {
         if (!type) return;
         const std::array<std::string, 3> names = {"TOR", "AGG", "CORE"};
         if (std::find(names.begin(), names.end(), *type) == names.end()) {
-          fail("bad-value", "there is no switch type " + in_quotes(*type), place(*type), suggestion(*type, names, "type"));
+          fail("bad-value", fmt::format("there is no switch type {}", in_quotes(*type)), place(*type),
+               suggestion(*type, names, "type"));
           return;
         }
       } else if (word == "switch_id" || word == "link_id") {
         if (!take_number(word, 0, UINT32_MAX, value)) return;
       } else {
         const std::array<std::string, 3> names = {"switch_type", "switch_id", "link_id"};
-        fail("unknown-keyword", in_quotes(word.substr(0, 40)) + " is nothing that a failure has", place(word),
+        fail("unknown-keyword", fmt::format("{} is nothing that a failure has", in_quotes(word.substr(0, 40))), place(word),
              suggestion(word, names, "keyword"));
         return;
       }
@@ -334,8 +337,8 @@ class MatrixReader {
     for (const Use& use : uses_) {
       const auto found = trigger_of_id_.find(use.id);
       if (found == trigger_of_id_.end()) {
-        fail("unknown-trigger", "there is no trigger " + std::to_string(use.id), use.place,
-             "add a line like trigger id " + std::to_string(use.id) + " oneshot");
+        fail("unknown-trigger", fmt::format("there is no trigger {}", use.id), use.place,
+             fmt::format("add a line like trigger id {} oneshot", use.id));
       } else {
         matrix_.connections[use.connection].*use.field = found->second;
       }
@@ -349,12 +352,10 @@ class MatrixReader {
       const std::uint64_t announced = count.announced.value_or(0);
       if (announced == seen[i]) continue;
       fail("count-mismatch",
-           count.announced
-               ? std::string(count.name) + " announces " + std::to_string(announced) + ", but there are " + std::to_string(seen[i])
-               : "there are " + std::to_string(seen[i]) + ", but no line " + count.name,
+           count.announced ? fmt::format("{} announces {}, but there are {}", count.name, announced, seen[i])
+                           : fmt::format("there are {}, but no line {}", seen[i], count.name),
            count.announced ? source_.at(count.line) : source_.whole_file(),
-           count.announced && seen[i] < announced ? "was the file cut off?"
-                                                  : std::string("write ") + count.name + " " + std::to_string(seen[i]));
+           count.announced && seen[i] < announced ? "was the file cut off?" : fmt::format("write {} {}", count.name, seen[i]));
     }
     if (matrix_.nodes == 0 && !diagnostics_.has_errors()) {
       fail("missing-field", "the matrix does not say how many nodes there are", source_.whole_file(),

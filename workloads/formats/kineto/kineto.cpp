@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
@@ -19,6 +21,7 @@
 #include "workloads/formats/kineto/kineto_split_join.hpp"
 #include "workloads/formats/kineto/kineto_trace.hpp"
 #include "workloads/formats/rank_set.hpp"
+#include "workloads/formats/ranks_option.hpp"
 
 namespace weft {
 
@@ -27,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Names of kernels are C++ signatures of any length; so much of them is kept.
-constexpr std::size_t kNameLengthMax = 96;
+constexpr std::size_t name_length_max = 96;
 
 class KinetoImporter {
  public:
@@ -37,17 +40,13 @@ class KinetoImporter {
 
   Workload import() {
     const std::vector<std::string> files = require_kineto_files(path_);
-    if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
-      weft::fail("out-of-range", "the number of ranks is " + std::to_string(*options_.ranks),
-                 SourcePlace::named(options_.names("ranks")), "at least 1 and at most " + std::to_string(workload_rank_count_max),
-                 "ranks");
+    if (options_.ranks) {
+      if (auto fault = fault_of_ranks(*options_.ranks, options_.names)) throw InputError(*std::move(fault));
     }
     if (options_.ranks && files.size() > 1 && *options_.ranks != files.size()) {
-      weft::fail("rank-conflict",
-                 options_.names("ranks", std::to_string(*options_.ranks)) + " contradicts the " + std::to_string(files.size()) +
-                     " files of the set",
-                 SourcePlace::named(path_),
-                 "leave " + options_.names("ranks") + " out; only a single file can be replayed on more ranks", "ranks");
+      fail_rank_conflict(*options_.ranks, options_.names, fmt::format("the {} files of the set", files.size()),
+                         SourcePlace::named(path_),
+                         fmt::format("leave {} out; only a single file can be replayed on more ranks", options_.names("ranks")));
     }
     set_.replayed = options_.ranks && files.size() == 1;
     file_count_ = files.size();
@@ -75,10 +74,11 @@ class KinetoImporter {
 
   void require_shared_iteration() const {
     if (*options_.iteration < alignment_->count) return;
-    fail("no-such-iteration",
-         options_.names("iteration", std::to_string(*options_.iteration)) + ", but all ranks have only " +
-             counted(alignment_->count, "iteration", "iterations") + " in common",
-         path_, "iterations count from 0, among those that all ranks have", "iteration");
+    fail(
+        "no-such-iteration",
+        fmt::format("{}, but all ranks have only {} in common", options_.names("iteration", fmt::format("{}", *options_.iteration)),
+                    counted(alignment_->count, "iteration", "iterations")),
+        path_, "iterations count from 0, among those that all ranks have", "iteration");
   }
 
   /// The iteration that stands for a set is known only after its last file; what needs no such
@@ -122,16 +122,16 @@ class KinetoImporter {
 
     if (options_.iteration && *options_.iteration >= std::max<std::uint32_t>(iterations.count(), 1)) {
       weft::fail("no-such-iteration",
-                 options_.names("iteration", std::to_string(*options_.iteration)) + ", but the trace has " +
-                     (iterations.count() == 0 ? std::string("no marks of iterations: it is one")
-                                              : counted(iterations.count(), "iteration", "iterations")),
+                 fmt::format("{}, but the trace has {}", options_.names("iteration", fmt::format("{}", *options_.iteration)),
+                             iterations.count() == 0 ? std::string("no marks of iterations: it is one")
+                                                     : counted(iterations.count(), "iteration", "iterations")),
                  SourcePlace::named(path), "iterations count from 0", "iteration");
     }
     const bool whole = iterations.count() == 0 || (options_.as_recorded && !options_.iteration);
     const KinetoReplay replay = rebuild_kineto(trace, iterations.boundaries, iterations.main_thread);
     if (replay.lane_count >= UINT16_MAX) {
-      fail("too-many-streams", "the trace has " + std::to_string(replay.lane_count) + " threads and streams", path,
-           "at most " + std::to_string(UINT16_MAX - 1) + " are supported");
+      fail("too-many-streams", fmt::format("the trace has {} threads and streams", replay.lane_count), path,
+           fmt::format("at most {} are supported", UINT16_MAX - 1));
     }
     const std::vector<std::int64_t> means = whole ? std::vector<std::int64_t>() : mean_durations(trace, iterations, chosen);
     tell_iterations(iterations, whole, chosen, shared, !means.empty());
@@ -186,22 +186,21 @@ class KinetoImporter {
                      : iterations.source == KinetoIterations::Source::optimizer_steps ? "optimizer steps"
                                                                                       : "its repeating sequence of GPU ops";
     if (whole) {
-      findings_.told.insert("the trace is replayed whole, with its " + counted(iterations.count(), "iteration", "iterations") +
-                            " (by " + by + ")");
+      findings_.told.insert(fmt::format("the trace is replayed whole, with its {} (by {})",
+                                        counted(iterations.count(), "iteration", "iterations"), by));
       return;
     }
     const std::string all = alignment_ && !alignment_->is_plain
                                 ? counted(alignment_->count, "iteration that all ranks have", "iterations that all ranks have")
                                 : counted(iterations.count(), "iteration", "iterations");
-    const std::string step = iterations.steps.empty() ? "" : ": ProfilerStep#" + std::to_string(iterations.steps[chosen]);
-    findings_.told.insert("of " + all + " (by " + by + "), number " + std::to_string(shared) + " is taken" + step);
+    const std::string step = iterations.steps.empty() ? "" : fmt::format(": ProfilerStep#{}", iterations.steps[chosen]);
+    findings_.told.insert(fmt::format("of {} (by {}), number {} is taken{}", all, by, shared, step));
     if (alignment_ && alignment_->shares_no_number) {
       findings_.told.insert(
           "no number of a ProfilerStep annotation is on all ranks, so iterations are matched by their position in the files");
     }
     if (averaged) {
-      findings_.told.insert("kernels take their mean over " + std::to_string(findings_.averaged) +
-                            " iterations of the same kernels");
+      findings_.told.insert(fmt::format("kernels take their mean over {} iterations of the same kernels", findings_.averaged));
     } else if (!options_.as_recorded && iterations.count() > 1) {
       findings_.told.insert("no other iteration launches the same kernels as the one taken, so nothing is averaged");
     }
@@ -212,7 +211,7 @@ class KinetoImporter {
                KinetoRank& rank) {
     const std::vector<bool> kept = choose_ops(trace, replay, iterations, whole, chosen);
     for (const std::string& name : trace.names) {
-      rank.names.push_back(name.size() <= kNameLengthMax ? name : name.substr(0, kNameLengthMax - 3) + "...");
+      rank.names.push_back(name.size() <= name_length_max ? name : fmt::format("{}...", name.substr(0, name_length_max - 3)));
     }
     const auto extra_name = [&](const char* name) {
       rank.names.emplace_back(name);
@@ -265,8 +264,8 @@ class KinetoImporter {
       if (op.launch != kineto_none && index[op.launch] != kineto_none) rank.edges.emplace_back(index[op.launch], index[i]);
     }
     if (rank.ops.empty()) {
-      fail("no-ops", "iteration " + std::to_string(chosen) + " of the trace is empty", rank.path,
-           "take another one with " + options_.names("iteration", "N"));
+      fail("no-ops", fmt::format("iteration {} of the trace is empty", chosen), rank.path,
+           fmt::format("take another one with {}", options_.names("iteration", "N")));
     }
   }
 
@@ -309,10 +308,10 @@ class KinetoImporter {
     if (!verb) {
       if (!errors_.is_new(communication.collective)) return;
       const std::vector<std::string> known = kineto_collective_names();
-      errors_.diagnostics.error("unknown-collective", "there is no collective " + in_quotes(communication.collective),
+      errors_.diagnostics.error("unknown-collective", fmt::format("there is no collective {}", in_quotes(communication.collective)),
                                 kineto_place_of(rank.path, communication),
-                                options_.names("as_recorded") + " lets collectives take their recorded time; " +
-                                    suggestion(communication.collective, known, "collective"));
+                                fmt::format("{} lets collectives take their recorded time; {}", options_.names("as_recorded"),
+                                            suggestion(communication.collective, known, "collective")));
       return;
     }
     const bool says_size = communication.elements_in >= 0 && !communication.type.empty();
@@ -326,8 +325,7 @@ class KinetoImporter {
   void require_complete() {
     for (std::size_t r = 1; r < set_.ranks.size(); ++r) {
       if (set_.ranks[r].number != set_.ranks[r - 1].number) continue;
-      fail("duplicate-rank", "rank " + std::to_string(set_.ranks[r].number) + " has two traces", set_.ranks[r].path,
-           "remove it or " + set_.ranks[r - 1].path);
+      fail_two_traces(set_.ranks[r].number, SourcePlace::named(set_.ranks[r].path), set_.ranks[r - 1].path);
     }
     if (set_.replayed) {
       set_.rank_count = *options_.ranks;
@@ -341,30 +339,28 @@ class KinetoImporter {
     }
     if (needed == set_.rank_count) return;
     if (set_.exchanges.empty()) {
-      findings_.told.insert(std::to_string(set_.rank_count) + " of " + std::to_string(needed) +
-                            " ranks have a trace; nothing is simulated between ranks, so the others are left out");
+      findings_.told.insert(fmt::format(
+          "{} of {} ranks have a trace; nothing is simulated between ranks, so the others are left out", set_.rank_count, needed));
       return;
     }
-    constexpr std::uint32_t kShown = 8;
+    constexpr std::uint32_t shown_max = 8;
     std::string missing;
     std::uint32_t shown = 0;
     std::size_t next = 0;
-    for (std::uint32_t rank = 0; rank < needed && shown < kShown; ++rank) {
+    for (std::uint32_t rank = 0; rank < needed && shown < shown_max; ++rank) {
       if (next < set_.ranks.size() && set_.ranks[next].number == rank) {
         ++next;
         continue;
       }
-      missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
+      missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
       ++shown;
     }
     const std::uint64_t left = needed - set_.rank_count - shown;
-    if (left > 0) missing += " and " + std::to_string(left) + " more";
-    fail("missing-rank",
-         "the set has traces of " + std::to_string(set_.rank_count) + " of " + std::to_string(needed) +
-             " ranks; missing: " + missing,
-         path_,
-         std::string("add the missing files, replay ") + (set_.rank_count == 1 ? "the one file" : "one file") +
-             " on N ranks with " + options_.names("ranks", "N") + ", or take collectives " + options_.names("as_recorded"));
+    if (left > 0) missing += fmt::format(" and {} more", left);
+    fail("missing-rank", fmt::format("the set has traces of {} of {} ranks; missing: {}", set_.rank_count, needed, missing), path_,
+         fmt::format("add the missing files, replay {} on N ranks with {}, or take collectives {}",
+                     set_.rank_count == 1 ? "the one file" : "one file", options_.names("ranks", "N"),
+                     options_.names("as_recorded")));
   }
 
   // --- The workload ---
@@ -385,7 +381,7 @@ class KinetoImporter {
     workload.splits = std::move(splits);
     if (workload.communicators.size() > workload_communicator_count_max) {
       fail("too-many-communicators", "the set uses too many overlapping process groups", path_,
-           "at most " + std::to_string(workload_communicator_count_max) + " are supported");
+           fmt::format("at most {} are supported", workload_communicator_count_max));
     }
     const KinetoImportKind kind = {set_.replayed, options_.as_recorded, set_.rank_count, placement.partner_distance()};
     add_kineto_notes(findings_, kind, workload.assumptions);
@@ -403,7 +399,8 @@ class KinetoImporter {
     RoleBuilder::Result result = std::move(builder).finish();
     if (!result.cycle.empty()) {
       fail("contradictory-times",
-           "the times of the trace make op " + in_quotes(rank.names[rank.op_names[result.cycle.front()]]) + " wait for itself",
+           fmt::format("the times of the trace make op {} wait for itself",
+                       in_quotes(rank.names[rank.op_names[result.cycle.front()]])),
            rank.path, "the trace is damaged; record it again");
     }
     return std::move(result.dag);
@@ -421,7 +418,7 @@ class KinetoImporter {
       op.peer = static_cast<std::int32_t>(set_.rank_count) - op.peer;
     }
     workload.roles.push_back(dag_of(rank));
-    workload.role_names.push_back("as_partner_of_rank_" + std::to_string(rank.number));
+    workload.role_names.push_back(fmt::format("as_partner_of_rank_{}", rank.number));
     // The recorded rank is in the lower half of its pairs if its partner lies above it.
     const std::uint32_t block = 2 * distance;
     const bool is_below = placement.partner_is_above();

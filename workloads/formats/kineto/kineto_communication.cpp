@@ -8,7 +8,7 @@ namespace weft {
 namespace {
 
 /// Calls around a launch that are looked at.
-constexpr int kEnclosingMax = 256;
+constexpr int enclosing_max = 256;
 
 /// Fills what `communication` does not say from another event of the same call.
 void complete(KinetoCommunication& communication, const KinetoCommunication& other) {
@@ -64,7 +64,7 @@ std::optional<KinetoVerb> kineto_verb(std::string_view collective) {
     std::string_view start;
     KinetoVerb verb;
   };
-  static constexpr std::array kVerbs = {
+  static constexpr std::array verb_names = {
       // NCCL's barrier reduces one element and calls itself "all_reduce_barrier".
       Known{"allreducebarrier", KinetoVerb::barrier},
       Known{"allreduce", KinetoVerb::all_reduce},
@@ -80,7 +80,7 @@ std::optional<KinetoVerb> kineto_verb(std::string_view collective) {
       Known{"scatter", KinetoVerb::scatter},
       Known{"coalesced", KinetoVerb::bundle},
   };
-  for (const Known& known : kVerbs) {
+  for (const Known& known : verb_names) {
     if (plain.starts_with(known.start)) return known.verb;
   }
   return std::nullopt;
@@ -93,7 +93,7 @@ std::vector<std::string> kineto_collective_names() {
 
 std::optional<ElementType> kineto_element_type(std::string_view name) {
   if (name.starts_with("c10::")) name.remove_prefix(5);
-  static constexpr std::array kTypes = {
+  static constexpr std::array type_names = {
       // c10::ScalarType
       ElementType{"Byte", 8},
       ElementType{"Char", 8},
@@ -135,7 +135,7 @@ std::optional<ElementType> kineto_element_type(std::string_view name) {
       ElementType{"complex<float>", 64},
       ElementType{"complex<double>", 128},
   };
-  for (const ElementType& type : kTypes) {
+  for (const ElementType& type : type_names) {
     if (type.name == name) return type;
   }
   return std::nullopt;
@@ -157,7 +157,7 @@ std::optional<KinetoCommunication> KinetoCommunicationFinder::find(std::uint32_t
   if (const std::uint32_t launched_by = trace_.kernels[kernel].launch; launched_by != kineto_none) {
     const KinetoCall& launch = trace_.calls[launched_by];
     int seen = 0;
-    for (std::uint32_t c = launched_by; c-- > 0 && seen < kEnclosingMax; ++seen) {
+    for (std::uint32_t c = launched_by; c-- > 0 && seen < enclosing_max; ++seen) {
       const KinetoCall& call = trace_.calls[c];
       if (call.thread != launch.thread) break;
       if (call.end_ns >= launch.end_ns && call.communication != kineto_none) sources.push_back(call.communication);

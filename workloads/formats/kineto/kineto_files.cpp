@@ -6,6 +6,8 @@
 #include <string_view>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
 
@@ -51,7 +53,7 @@ std::vector<std::string> require_kineto_files(const std::string& path) {
     const fs::path folder = given.has_parent_path() ? given.parent_path() : fs::path(".");
     std::vector<std::string> known = traces_in(folder, "", false);
     for (std::string& name : known) name = fs::path(name).filename().string();
-    if (!known.empty()) help = suggestion(given.filename().string(), known, "trace") + "; " + help;
+    if (!known.empty()) help = fmt::format("{}; {}", suggestion(given.filename().string(), known, "trace"), help);
   }
   fail("no-file", is_folder ? "there is no Kineto trace in this folder" : "there is no Kineto trace of this name",
        SourcePlace::named(path), help);

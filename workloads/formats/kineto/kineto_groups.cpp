@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
 #include "workloads/formats/kineto/kineto_trace.hpp"
@@ -26,20 +28,20 @@ std::optional<std::vector<std::uint32_t>> KinetoGroups::group_of(const KinetoCom
   if (!ranks) {
     if (set_.replayed)
       return guessed_group(communication.group_size, rank.number, is_cut ? findings_.cut_groups : findings_.sized_groups);
-    if (errors_.is_new("group " + communication.group_name)) {
-      errors_.diagnostics.error("unknown-process-group",
-                                (is_cut ? "the trace lists only the first ranks of process group "
-                                        : "the trace does not list the ranks of process group ") +
-                                    in_quotes(communication.group_name) + (is_cut ? ", and they do not tell the others" : ""),
-                                kineto_place_of(rank.path, communication),
-                                "name them in a JSON file {" + in_quotes(communication.group_name) +
-                                    ": [0, 1, ...]} and give it as " + names_("process_groups", "FILE"));
+    if (errors_.is_new(fmt::format("group {}", communication.group_name))) {
+      errors_.diagnostics.error(
+          "unknown-process-group",
+          fmt::format("the trace {} ranks of process group {}{}", is_cut ? "lists only the first" : "does not list the",
+                      in_quotes(communication.group_name), is_cut ? ", and they do not tell the others" : ""),
+          kineto_place_of(rank.path, communication),
+          fmt::format("name them in a JSON file {{{}: [0, 1, ...]}} and give it as {}", in_quotes(communication.group_name),
+                      names_("process_groups", "FILE")));
     }
     return std::nullopt;
   }
   if (ranks->empty() || set_.replayed) return ranks;
   if (auto fault = fault_of_process_group(communication.group_name, *ranks, rank.number, set_.rank_count)) {
-    if (errors_.is_new("group " + communication.group_name)) {
+    if (errors_.is_new(fmt::format("group {}", communication.group_name))) {
       fault->place = kineto_place_of(rank.path, communication);
       errors_.diagnostics.add(std::move(*fault));
     }

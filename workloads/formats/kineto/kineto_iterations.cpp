@@ -15,10 +15,10 @@ namespace weft {
 namespace {
 
 /// Fewer kernels than this repeat inside an iteration as well.
-constexpr std::size_t kPeriodMin = 16;
+constexpr std::size_t period_min = 16;
 
 /// Keeps comparing linear for traces in which every iteration is different.
-constexpr std::size_t kKindsMax = 16;
+constexpr std::size_t kinds_max = 16;
 
 /// Begin of the call that launched a kernel; without one, of the kernel itself.
 std::vector<std::int64_t> launch_times(const KinetoTrace& trace) {
@@ -49,7 +49,7 @@ std::size_t repetition(const KinetoTrace& trace, const std::vector<std::uint32_t
       right = i + z[i];
     }
   }
-  for (std::size_t period = kPeriodMin; 2 * period <= n; ++period) {
+  for (std::size_t period = period_min; 2 * period <= n; ++period) {
     const std::size_t covered = period + z[period];
     if (covered >= 2 * period && 5 * covered >= 4 * n) return period;
   }
@@ -244,7 +244,7 @@ std::uint32_t typical_kineto_iteration(std::span<const KinetoRecording> ranks, c
       });
     });
     if (same == kinds.end()) {
-      if (kinds.size() < kKindsMax) kinds.push_back({i});
+      if (kinds.size() < kinds_max) kinds.push_back({i});
     } else {
       same->push_back(i);
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/element_type.hpp"
@@ -64,8 +66,8 @@ void KinetoPlacement::place(const KinetoExchange& exchange, KinetoRank& rank) {
   }
   const auto type = kineto_element_type(communication.type);
   if (!type) {
-    if (errors_.is_new("type " + communication.type)) {
-      errors_.diagnostics.error("unknown-type", "there is no element type " + in_quotes(communication.type),
+    if (errors_.is_new(fmt::format("type {}", communication.type))) {
+      errors_.diagnostics.error("unknown-type", fmt::format("there is no element type {}", in_quotes(communication.type)),
                                 kineto_place_of(rank.path, communication),
                                 "known are PyTorch's: Float, BFloat16, Half, Long, Byte, ...");
     }
@@ -159,27 +161,27 @@ std::optional<std::uint32_t> KinetoPlacement::peer_of(const KinetoExchange& exch
   }
   const std::string goes = sends ? "a send goes to " : "a receive comes from ";
   if (peer < 0) {
-    return fail_peer("unknown-peer",
-                     position >= 0 ? goes + "position " + std::to_string(position) + " of a group of " +
-                                         counted(static_cast<std::uint64_t>(group_size), "rank", "ranks")
-                                   : std::string("the trace does not say ") +
-                                         (sends ? "to which rank a send goes" : "from which rank a receive comes"),
-                     exchange, rank, "record it with a newer PyTorch, or take communication " + names_("as_recorded"));
+    return fail_peer(
+        "unknown-peer",
+        position >= 0
+            ? fmt::format("{}position {} of a group of {}", goes, position,
+                          counted(static_cast<std::uint64_t>(group_size), "rank", "ranks"))
+            : fmt::format("the trace does not say {}", sends ? "to which rank a send goes" : "from which rank a receive comes"),
+        exchange, rank, fmt::format("record it with a newer PyTorch, or take communication {}", names_("as_recorded")));
   }
   const std::int64_t world = !set_.replayed ? set_.rank_count : set_.declares_world ? set_.world_size : workload_rank_count_max;
   if (peer >= world) {
-    return fail_peer("unknown-peer",
-                     goes + "rank " + std::to_string(peer) + ", but the world has " +
-                         counted(static_cast<std::uint64_t>(world), "rank", "ranks"),
-                     exchange, rank, "ranks count from 0; the trace is damaged, or of another job");
+    return fail_peer(
+        "unknown-peer",
+        fmt::format("{}rank {}, but the world has {}", goes, peer, counted(static_cast<std::uint64_t>(world), "rank", "ranks")),
+        exchange, rank, "ranks count from 0; the trace is damaged, or of another job");
   }
   if (!group.empty() && std::find(group.begin(), group.end(), peer) == group.end()) {
-    return fail_peer(
-        "not-a-member",
-        goes + "rank " + std::to_string(peer) + ", which is not in process group " + in_quotes(communication.group_name), exchange,
-        rank,
-        sends ? "\"Dst Rank\" is a rank of the world, not a position in the group"
-              : "\"Src Rank\" is a rank of the world, not a position in the group");
+    return fail_peer("not-a-member",
+                     fmt::format("{}rank {}, which is not in process group {}", goes, peer, in_quotes(communication.group_name)),
+                     exchange, rank,
+                     sends ? "\"Dst Rank\" is a rank of the world, not a position in the group"
+                           : "\"Src Rank\" is a rank of the world, not a position in the group");
   }
   return static_cast<std::uint32_t>(peer);
 }

@@ -11,20 +11,20 @@ namespace weft {
 namespace {
 
 /// A gap of a thread shorter than this is its own time, whatever other threads do.
-constexpr std::int64_t kHandoverGapMin_ns = 50'000;
+constexpr std::int64_t handover_gap_min_ns = 50'000;
 /// Part of such a gap that may pass after the other thread's end, and that the other thread must
 /// have worked.
-constexpr std::int64_t kHandoverShare = 10;
+constexpr std::int64_t handover_share = 10;
 /// What launching takes on a free stream stays below this.
-constexpr std::int64_t kExplainedDelayMax_ns = 20'000;
+constexpr std::int64_t explained_delay_max_ns = 20'000;
 /// An op that waited for another stream starts within this after the other's end.
-constexpr std::int64_t kWakeUpMax_ns = 10'000;
+constexpr std::int64_t wake_up_max_ns = 10'000;
 /// Searches among neighbours in time end after so many; only damaged files have more that do not
 /// fit.
-constexpr int kLookBackMax = 4096;
+constexpr int look_back_max = 4096;
 /// Ops of one stream that overlap run side by side on so many lanes; more are ordered by their
 /// dependencies alone.
-constexpr std::size_t kLanesPerStreamMax = 16;
+constexpr std::size_t lanes_per_stream_max = 16;
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -260,7 +260,7 @@ class Rebuilder {
   /// The stretch of another thread for which `thread` has waited in a gap.
   std::optional<Pending> find_handover(std::uint32_t thread, std::int64_t gap_begin_ns, std::int64_t gap_end_ns) const {
     const std::int64_t gap_ns = gap_end_ns - gap_begin_ns;
-    if (gap_ns < kHandoverGapMin_ns) return std::nullopt;
+    if (gap_ns < handover_gap_min_ns) return std::nullopt;
     std::optional<Pending> found;
     for (std::uint32_t other = 0; other < tops_.size(); ++other) {
       if (other == thread) continue;
@@ -270,11 +270,11 @@ class Rebuilder {
       if (after == tops.begin()) continue;
       const TopCall& last = *(after - 1);
       // Still at work, or idle all the time, or idle for long before.
-      if (last.end_ns > gap_end_ns || last.end_ns <= gap_begin_ns || gap_end_ns - last.end_ns > gap_ns / kHandoverShare) continue;
+      if (last.end_ns > gap_end_ns || last.end_ns <= gap_begin_ns || gap_end_ns - last.end_ns > gap_ns / handover_share) continue;
       const auto first = std::partition_point(tops.begin(), after, [&](const TopCall& top) { return top.end_ns <= gap_begin_ns; });
       const std::int64_t busy_ns = last.busy_before_ns + last.end_ns - last.begin_ns - first->busy_before_ns -
                                    std::max<std::int64_t>(0, gap_begin_ns - first->begin_ns);
-      if (busy_ns < gap_ns / kHandoverShare) continue;
+      if (busy_ns < gap_ns / handover_share) continue;
       if (found && found->at_ns >= last.end_ns) continue;
       found.emplace();
       found->thread = other;
@@ -299,7 +299,7 @@ class Rebuilder {
       ++replay_.guessed_syncs;
       auto at = std::upper_bound(by_end_.begin(), by_end_.end(), call.end_ns,
                                  [this](std::int64_t time_ns, std::uint32_t k) { return time_ns < end_[k]; });
-      for (int i = 0; i < kLookBackMax && at != by_end_.begin() && end_[*(at - 1)] > call.begin_ns; ++i, --at) {
+      for (int i = 0; i < look_back_max && at != by_end_.begin() && end_[*(at - 1)] > call.begin_ns; ++i, --at) {
         if (launched_[*(at - 1)] > call.begin_ns) continue;
         awaited.push_back(*(at - 1));
         break;
@@ -312,7 +312,7 @@ class Rebuilder {
   std::optional<std::uint32_t> last_launched(const std::vector<std::uint32_t>& kernels, std::int64_t before_ns,
                                              std::int64_t ended_ns) const {
     auto at = std::partition_point(kernels.begin(), kernels.end(), [&](std::uint32_t k) { return launched_[k] <= before_ns; });
-    for (int i = 0; i < kLookBackMax && at != kernels.begin(); ++i) {
+    for (int i = 0; i < look_back_max && at != kernels.begin(); ++i) {
       --at;
       if (end_[*at] <= ended_ns) return *at;
     }
@@ -389,7 +389,7 @@ class Rebuilder {
   std::optional<std::uint32_t> first_launched(std::uint32_t thread, std::int64_t after_ns, std::uint32_t stream) const {
     const std::vector<std::uint32_t>& launched = by_launch_of_thread_[thread];
     auto at = std::partition_point(launched.begin(), launched.end(), [&](std::uint32_t k) { return launched_[k] < after_ns; });
-    for (int i = 0; i < kLookBackMax && at != launched.end(); ++i, ++at) {
+    for (int i = 0; i < look_back_max && at != launched.end(); ++i, ++at) {
       if (stream == kineto_none ? !communicates_[*at] : trace_.kernels[*at].stream == stream) return *at;
     }
     return std::nullopt;
@@ -444,7 +444,7 @@ class Rebuilder {
     if (!waiter) return;
     // No communication: the last op that the thread launched on another stream.
     auto at = std::partition_point(launched.begin(), launched.end(), [&](std::uint32_t k) { return launched_[k] < call.begin_ns; });
-    for (int i = 0; i < kLookBackMax && at != launched.begin(); ++i) {
+    for (int i = 0; i < look_back_max && at != launched.begin(); ++i) {
       --at;
       if (trace_.kernels[*at].stream == trace_.kernels[*waiter].stream || communicates_[*at]) continue;
       wait_between(*at, *waiter);
@@ -459,7 +459,7 @@ class Rebuilder {
     const std::vector<std::uint32_t>& launched = by_launch_of_thread_[trace_.calls[trace_.kernels[k].launch].thread];
     auto at = std::partition_point(launched.begin(), launched.end(),
                                    [&](std::uint32_t other) { return launched_[other] < launched_[k]; });
-    for (int i = 0; i < kLookBackMax && at != launched.begin(); ++i) {
+    for (int i = 0; i < look_back_max && at != launched.begin(); ++i) {
       --at;
       if (communicates_[*at] || trace_.kernels[*at].stream == trace_.kernels[k].stream) continue;
       wait_between(*at, k);
@@ -471,11 +471,11 @@ class Rebuilder {
   /// An op of another stream that ended just before `k` began and after everything else that `k`
   /// waited for.
   std::optional<std::uint32_t> unrecorded_wait(std::uint32_t k, std::int64_t ready_ns) const {
-    if (begin_[k] - ready_ns < kExplainedDelayMax_ns) return std::nullopt;
-    const std::int64_t since_ns = std::max(ready_ns, begin_[k] - kWakeUpMax_ns);
+    if (begin_[k] - ready_ns < explained_delay_max_ns) return std::nullopt;
+    const std::int64_t since_ns = std::max(ready_ns, begin_[k] - wake_up_max_ns);
     auto at = std::upper_bound(by_end_.begin(), by_end_.end(), begin_[k],
                                [this](std::int64_t time_ns, std::uint32_t other) { return time_ns < end_[other]; });
-    for (int i = 0; i < kLookBackMax && at != by_end_.begin(); ++i) {
+    for (int i = 0; i < look_back_max && at != by_end_.begin(); ++i) {
       --at;
       if (end_[*at] <= since_ns) return std::nullopt;
       if (trace_.kernels[*at].stream != trace_.kernels[k].stream && position_[*at] < position_[k]) return *at;
@@ -514,7 +514,7 @@ class Rebuilder {
     }
     if (lane == nullptr) {
       ++replay_.overlapping;
-      if (lanes.size() < kLanesPerStreamMax) {
+      if (lanes.size() < lanes_per_stream_max) {
         lanes.push_back({replay_.lane_count++, 0, kineto_none});
         lane = &lanes.back();
       }

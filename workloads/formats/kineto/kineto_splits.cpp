@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "workloads/dag/limits.hpp"
 
 namespace weft {
@@ -70,7 +72,7 @@ std::optional<KinetoSplit> kineto_split(const KinetoCommunication& communication
 
 std::uint32_t SplitTableSet::index_of(std::uint32_t positions, const std::vector<Bytes>& bytes) {
   const auto [found, is_new] = known_.emplace(bytes, static_cast<std::uint32_t>(tables_.size()));
-  if (is_new) tables_.emplace_back("splits_" + std::to_string(tables_.size()), positions, bytes);
+  if (is_new) tables_.emplace_back(fmt::format("splits_{}", tables_.size()), positions, bytes);
   return found->second;
 }
 

@@ -1,5 +1,6 @@
 #include "workloads/formats/kineto/kineto_trace.hpp"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -19,11 +20,11 @@ namespace {
 
 namespace json = simdjson::ondemand;
 
-constexpr std::int64_t kNsPerUs = 1000;
+constexpr std::int64_t ns_per_us = 1000;
 /// Beyond this (126 years) a time in microseconds is damaged; differences of two still fit 63 bits
 /// as nanoseconds.
-constexpr std::int64_t kUsMax = 4'000'000'000'000'000;
-constexpr std::int64_t kIdMax = std::int64_t{1} << 53;
+constexpr std::int64_t us_max = 4'000'000'000'000'000;
+constexpr std::int64_t id_max = std::int64_t{1} << 53;
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
@@ -31,7 +32,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// "12.345" microseconds -> 12345 ns, exactly; more than three decimals are cut. None if it is no
-/// number or beyond kUsMax.
+/// number or beyond us_max.
 std::optional<std::int64_t> nanoseconds(std::string_view token) {
   const std::size_t dot = token.find('.');
   const auto whole = plain_number<std::int64_t>(token.substr(0, dot));
@@ -44,16 +45,16 @@ std::optional<std::int64_t> nanoseconds(std::string_view token) {
       ++digits;
     }
     for (std::size_t d = digits; d < 3; ++d) fraction *= 10;
-    if (digits > 0 && dot + 1 + digits == token.size() && *whole <= kUsMax && *whole >= -kUsMax) {
-      return *whole * kNsPerUs + (token.front() == '-' ? -fraction : fraction);
+    if (digits > 0 && dot + 1 + digits == token.size() && *whole <= us_max && *whole >= -us_max) {
+      return *whole * ns_per_us + (token.front() == '-' ? -fraction : fraction);
     }
-  } else if (whole && *whole <= kUsMax && *whole >= -kUsMax) {
-    return *whole * kNsPerUs;
+  } else if (whole && *whole <= us_max && *whole >= -us_max) {
+    return *whole * ns_per_us;
   }
   // With an exponent.
   const auto value = plain_number<double>(token);
-  if (!value || !(*value >= -static_cast<double>(kUsMax) && *value <= static_cast<double>(kUsMax))) return std::nullopt;
-  return static_cast<std::int64_t>(*value * static_cast<double>(kNsPerUs));
+  if (!value || !(*value >= -static_cast<double>(us_max) && *value <= static_cast<double>(us_max))) return std::nullopt;
+  return static_cast<std::int64_t>(*value * static_cast<double>(ns_per_us));
 }
 
 enum class Category : std::uint8_t { cpu_op, annotation, runtime, gpu, sync, ignored, unknown };
@@ -63,7 +64,7 @@ Category category_of(std::string_view name) {
     std::string_view name;
     Category category;
   };
-  static constexpr std::array kKnown = {
+  static constexpr std::array categories = {
       Known{"cpu_op", Category::cpu_op},
       Known{"kernel", Category::gpu},
       Known{"cuda_runtime", Category::runtime},
@@ -90,7 +91,7 @@ Category category_of(std::string_view name) {
       Known{"async_cpu_to_gpu", Category::ignored},
       Known{"forward_backward", Category::ignored},
   };
-  for (const Known& known : kKnown) {
+  for (const Known& known : categories) {
     if (known.name == name) return known.category;
   }
   return Category::unknown;
@@ -136,13 +137,13 @@ struct KinetoField {
   std::string_view RawEvent::*member;
 };
 
-constexpr std::array kEventFields = {
+constexpr std::array event_fields = {
     KinetoField{"ph", &RawEvent::phase},   KinetoField{"cat", &RawEvent::category}, KinetoField{"name", &RawEvent::name},
     KinetoField{"ts", &RawEvent::begin},   KinetoField{"dur", &RawEvent::duration}, KinetoField{"pid", &RawEvent::process},
     KinetoField{"tid", &RawEvent::thread},
 };
 
-constexpr std::array kArgumentFields = {
+constexpr std::array argument_fields = {
     KinetoField{"External id", &RawEvent::external_id},
     KinetoField{"external id", &RawEvent::external_id},
     KinetoField{"correlation", &RawEvent::correlation},
@@ -179,7 +180,7 @@ std::optional<std::int64_t> element_count(std::string_view dims) {
   for (const char c : dims) {
     if (c >= '0' && c <= '9') {
       number = std::max<std::int64_t>(number, 0) * 10 + (c - '0');
-      if (number > kIdMax) return std::nullopt;
+      if (number > id_max) return std::nullopt;
       continue;
     }
     if (number >= 0) {
@@ -275,10 +276,10 @@ class KinetoTraceReader {
     const bool incomplete = error == simdjson::INCOMPLETE_ARRAY_OR_OBJECT || error == simdjson::UNCLOSED_STRING ||
                             error == simdjson::OUT_OF_BOUNDS || offset + 1 >= end;
     if (incomplete) {
-      fail("truncated-file", "the JSON ends at byte " + std::to_string(end) + " before all its brackets are closed",
+      fail("truncated-file", fmt::format("the JSON ends at byte {} before all its brackets are closed", end),
            source_.at_offset(end == 0 ? 0 : end - 1), "it was cut off; fetch it again");
     }
-    fail("bad-json", std::string("this is no valid JSON: ") + simdjson::error_message(error), source_.at_offset(offset),
+    fail("bad-json", fmt::format("this is no valid JSON: {}", simdjson::error_message(error)), source_.at_offset(offset),
          "the file is damaged; fetch it again");
   }
 
@@ -330,7 +331,7 @@ class KinetoTraceReader {
         const auto number = plain_number<std::int64_t>(raw);
         const bool valid = number && *number >= (key == "rank" ? 0 : 1) && *number <= workload_rank_count_max;
         if (!valid) {
-          diagnostics_.error("bad-value", "distributedInfo's " + std::string(key) + " is no number of ranks", place_of_text(raw),
+          diagnostics_.error("bad-value", fmt::format("distributedInfo's {} is no number of ranks", key), place_of_text(raw),
                              "ranks count from 0");
           continue;
         }
@@ -377,10 +378,10 @@ class KinetoTraceReader {
         for (auto argument : arguments) {
           const std::string_view argument_key = argument.unescaped_key().value();
           json::value argument_value = argument.value();
-          fill(event, kArgumentFields, argument_key, argument_value);
+          fill(event, argument_fields, argument_key, argument_value);
         }
       } else {
-        fill(event, kEventFields, key, inner);
+        fill(event, event_fields, key, inner);
         // What is left out says so first. Flow events alone are a quarter of a file.
         if (key == "ph" && event.phase != "\"X\"") return;
         if (key == "cat") {
@@ -417,13 +418,13 @@ class KinetoTraceReader {
     const auto duration = time_of(event, event.duration, "dur");
     if (!duration) return;
     if (*duration < 0) {
-      diagnostics_.error("negative-duration", "event " + in_quotes(without_quotes(event.name)) + " lasts less than nothing",
-                         place_of_text(event.duration, static_cast<int>(event.duration.size())),
-                         "the trace is damaged; record it again");
+      diagnostics_.error(
+          "negative-duration", fmt::format("event {} lasts less than nothing", in_quotes(without_quotes(event.name))),
+          place_of_text(event.duration, static_cast<int>(event.duration.size())), "the trace is damaged; record it again");
       return;
     }
     if (*duration > op_duration_max.in_ticks() / Duration::ticks_per_ns) {
-      diagnostics_.error("out-of-range", "event " + in_quotes(without_quotes(event.name)) + " lasts more than a year",
+      diagnostics_.error("out-of-range", fmt::format("event {} lasts more than a year", in_quotes(without_quotes(event.name))),
                          place_of_text(event.duration, static_cast<int>(event.duration.size())), "durations are microseconds");
       return;
     }
@@ -440,13 +441,13 @@ class KinetoTraceReader {
   std::optional<std::int64_t> time_of(const RawEvent& event, std::string_view raw, const char* key) {
     // Anything of the event that the file really has tells the place.
     if (raw.empty()) {
-      diagnostics_.error("missing-attribute", "event " + in_quotes(without_quotes(event.name)) + " has no " + key,
+      diagnostics_.error("missing-attribute", fmt::format("event {} has no {}", in_quotes(without_quotes(event.name)), key),
                          place_of_text(event.phase), "the trace is damaged; record it again");
       return std::nullopt;
     }
     const auto value = nanoseconds(raw);
     if (!value) {
-      diagnostics_.error("bad-value", std::string(key) + " is no time in microseconds: " + std::string(raw.substr(0, 40)),
+      diagnostics_.error("bad-value", fmt::format("{} is no time in microseconds: {}", key, raw.substr(0, 40)),
                          place_of_text(raw, static_cast<int>(std::min<std::size_t>(raw.size(), 40))),
                          "the trace is damaged; record it again");
     }
@@ -457,9 +458,9 @@ class KinetoTraceReader {
   std::int64_t id_of(std::string_view raw, const char* key) {
     if (raw.empty()) return -1;
     const auto value = plain_number<std::int64_t>(without_quotes(raw));
-    if (value && *value >= -1 && *value <= kIdMax) return *value;
+    if (value && *value >= -1 && *value <= id_max) return *value;
     // CUPTI writes "invalid" as a 32-bit or 64-bit -1.
-    diagnostics_.error("bad-value", std::string(key) + " is no number: " + std::string(raw.substr(0, 40)),
+    diagnostics_.error("bad-value", fmt::format("{} is no number: {}", key, raw.substr(0, 40)),
                        place_of_text(raw, static_cast<int>(std::min<std::size_t>(raw.size(), 40))),
                        "the trace is damaged; record it again");
     return -1;
@@ -503,11 +504,11 @@ class KinetoTraceReader {
 
   std::uint32_t communication_of(const RawEvent& event) {
     const std::string_view name = without_quotes(event.name);
-    constexpr std::string_view kPrefix = "nccl:";
-    const bool is_annotation = name.substr(0, kPrefix.size()) == kPrefix;
+    constexpr std::string_view prefix = "nccl:";
+    const bool is_annotation = name.substr(0, prefix.size()) == prefix;
     if (event.collective.empty() && !is_annotation) return kineto_none;
     KinetoCommunication communication;
-    communication.collective = event.collective.empty() ? unquoted(event.name).substr(kPrefix.size()) : unquoted(event.collective);
+    communication.collective = event.collective.empty() ? unquoted(event.name).substr(prefix.size()) : unquoted(event.collective);
     communication.type = unquoted(event.type);
     communication.group_name = unquoted(event.group_name);
     communication.group_ranks = unquoted(event.group_ranks);
@@ -540,9 +541,10 @@ class KinetoTraceReader {
     return known->second;
   }
   std::uint32_t thread_of(const RawEvent& event) {
-    std::string key = std::string(without_quotes(event.process)) + "/" + std::string(without_quotes(event.thread));
-    const auto [known, is_new] = threads_.try_emplace(key, static_cast<std::uint32_t>(trace_.threads.size()));
-    if (is_new) trace_.threads.push_back(std::move(key));
+    thread_name_.clear();
+    fmt::format_to(std::back_inserter(thread_name_), "{}/{}", without_quotes(event.process), without_quotes(event.thread));
+    const auto [known, is_new] = threads_.try_emplace(thread_name_, static_cast<std::uint32_t>(trace_.threads.size()));
+    if (is_new) trace_.threads.push_back(thread_name_);
     return known->second;
   }
   std::uint32_t stream_of(const RawEvent& event, std::string_view raw) {
@@ -565,8 +567,8 @@ class KinetoTraceReader {
     };
     widen(trace_.calls);
     widen(trace_.kernels);
-    // Both lie within kUsMax, so the difference fits.
-    if ((last - first) / kNsPerUs > op_duration_max.in_ticks() / Duration::ticks_per_us) {
+    // Both lie within us_max, so the difference fits.
+    if ((last - first) / ns_per_us > op_duration_max.in_ticks() / Duration::ticks_per_us) {
       diagnostics_.error("out-of-range", "first and last event lie more than a year apart", source_.whole_file(),
                          "the trace is damaged; record it again");
       return;
@@ -618,6 +620,7 @@ class KinetoTraceReader {
   /// Raw texts of `text_`; used for lookup only.
   std::unordered_map<std::string_view, std::uint32_t> names_;
   std::unordered_map<std::string, std::uint32_t> threads_;  ///< index by name
+  std::string thread_name_;                                 ///< that of the event in hand
   std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> streams_;
 };
 
@@ -644,9 +647,9 @@ std::optional<std::vector<std::uint32_t>> parse_kineto_ranks(std::string_view te
 }
 
 std::optional<std::vector<std::uint32_t>> complete_kineto_ranks(std::string_view text, std::int64_t size) {
-  constexpr std::string_view kCut = ", ...]";
-  if (text.size() < kCut.size() || text.substr(text.size() - kCut.size()) != kCut) return std::nullopt;
-  auto ranks = parse_kineto_ranks(std::string(text.substr(0, text.size() - kCut.size())) + "]");
+  constexpr std::string_view cut = ", ...]";
+  if (text.size() < cut.size() || text.substr(text.size() - cut.size()) != cut) return std::nullopt;
+  auto ranks = parse_kineto_ranks(fmt::format("{}]", text.substr(0, text.size() - cut.size())));
   if (!ranks || ranks->size() < 2 || size <= static_cast<std::int64_t>(ranks->size()) || size > workload_rank_count_max) {
     return std::nullopt;
   }

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
@@ -18,7 +20,7 @@ struct NamedPolicy {
   std::string_view name;
   LayerPolicy policy;
 };
-constexpr std::array kPolicies = {
+constexpr std::array policy_names = {
     NamedPolicy{"DATA", LayerPolicy::data},
     NamedPolicy{"MODEL", LayerPolicy::model},
     NamedPolicy{"HYBRID_DATA_MODEL", LayerPolicy::hybrid_data_model},
@@ -33,13 +35,13 @@ constexpr std::array kPolicies = {
 };
 
 /// Policies that a row of HYBRID_CUSTOMIZED may have.
-constexpr std::array kRowPolicies = {"DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_TRANSFORMER"};
+constexpr std::array row_policies = {"DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_TRANSFORMER"};
 
 struct NamedCollective {
   std::string_view name;
   CollectiveType type;
 };
-constexpr std::array kCollectives = {
+constexpr std::array collective_names = {
     NamedCollective{"ALLREDUCE", CollectiveType::all_reduce},
     NamedCollective{"ALLGATHER", CollectiveType::all_gather},
     NamedCollective{"REDUCESCATTER", CollectiveType::reduce_scatter},
@@ -51,7 +53,7 @@ struct NamedGroup {
   LayerGroup group;
 };
 /// The longer of two suffixes that end alike comes first.
-constexpr std::array kNamedGroups = {
+constexpr std::array named_groups = {
     NamedGroup{"_DP_EP", LayerGroup::dp_ep},
     NamedGroup{"_EP", LayerGroup::ep},
     NamedGroup{"_DP", LayerGroup::dp},
@@ -65,8 +67,8 @@ struct HeaderKey {
   bool simai_only;
 };
 /// SimAI's way to say what ASTRA-sim reads as a bare number after the policy.
-constexpr std::string_view kLastBottomLayer = "DLRM_LAST_BOTTOM_LAYER";
-constexpr std::array kKeys = {
+constexpr std::string_view last_bottom_layer = "DLRM_LAST_BOTTOM_LAYER";
+constexpr std::array header_keys = {
     HeaderKey{"model_parallel_NPU_group", 1, workload_rank_count_max, false},
     HeaderKey{"ep", 1, workload_rank_count_max, true},
     HeaderKey{"pp", 1, workload_rank_count_max, true},
@@ -74,12 +76,12 @@ constexpr std::array kKeys = {
     HeaderKey{"ga", 1, UINT32_MAX, true},
     HeaderKey{"all_gpus", 1, workload_rank_count_max, true},
     HeaderKey{"pp_comm", 0, static_cast<std::uint64_t>(op_size_max.count()), true},
-    HeaderKey{kLastBottomLayer, 0, UINT32_MAX, true},
+    HeaderKey{last_bottom_layer, 0, UINT32_MAX, true},
 };
 
-constexpr const char* kRowHelp =
+constexpr const char* row_help =
     "a row is: name -1 fwd_time COMM bytes input_grad_time COMM bytes weight_grad_time COMM bytes update_time";
-constexpr std::size_t kRowFields = 12;
+constexpr std::size_t row_fields = 12;
 
 struct LayerField {
   std::string_view text;
@@ -112,9 +114,10 @@ class RowReader {
       read_row();
     }
     if (announced && *announced != seen_) {
-      diagnostics_.error("count-mismatch",
-                         counted(*announced, "row is", "rows are") + " announced, " + counted(seen_, "follows", "follow"),
-                         count_place_, seen_ < *announced ? "was the file cut off?" : "correct this number");
+      diagnostics_.error(
+          "count-mismatch",
+          fmt::format("{} announced, {}", counted(*announced, "row is", "rows are"), counted(seen_, "follows", "follow")),
+          count_place_, seen_ < *announced ? "was the file cut off?" : "correct this number");
     }
     check_checkpoints();
     diagnostics_.throw_if_errors();
@@ -145,17 +148,17 @@ class RowReader {
     const std::string_view digits = field.text.substr(negative ? 1 : 0);
     const auto value = plain_number<std::uint64_t>(digits);
     if (!value && !is_digits(digits)) {
-      diagnostics_.error("bad-value", what + " is no whole number: " + in_quotes(field.text), place(field),
+      diagnostics_.error("bad-value", fmt::format("{} is no whole number: {}", what, in_quotes(field.text)), place(field),
                          "write a number without unit or fraction");
       return std::nullopt;
     }
     if (negative && value != std::uint64_t{0}) {
-      diagnostics_.error("negative-number", what + " is negative", place(field), "at least " + std::to_string(minimum));
+      diagnostics_.error("negative-number", fmt::format("{} is negative", what), place(field), fmt::format("at least {}", minimum));
       return std::nullopt;
     }
     if (!value || *value < minimum || *value > maximum) {
-      diagnostics_.error("out-of-range", what + " is " + std::string(field.text), place(field),
-                         "allowed: " + std::to_string(minimum) + " to " + std::to_string(maximum));
+      diagnostics_.error("out-of-range", fmt::format("{} is {}", what, field.text), place(field),
+                         fmt::format("allowed: {} to {}", minimum, maximum));
       return std::nullopt;
     }
     return value;
@@ -163,13 +166,14 @@ class RowReader {
 
   std::optional<LayerPolicy> policy(const LayerField& field, bool of_row) {
     std::vector<std::string> names;
-    for (const NamedPolicy& known : kPolicies) {
-      const bool allowed = !of_row || std::find(kRowPolicies.begin(), kRowPolicies.end(), known.name) != kRowPolicies.end();
+    for (const NamedPolicy& known : policy_names) {
+      const bool allowed = !of_row || std::find(row_policies.begin(), row_policies.end(), known.name) != row_policies.end();
       if (!allowed) continue;
       if (known.name == field.text) return known.policy;
       names.emplace_back(known.name);
     }
-    diagnostics_.error("unknown-policy", "there is no parallelism policy " + in_quotes(field.text) + (of_row ? " of a row" : ""),
+    diagnostics_.error("unknown-policy",
+                       fmt::format("there is no parallelism policy {}{}", in_quotes(field.text), of_row ? " of a row" : ""),
                        place(field), suggestion(field.text, names, "policy"));
     return std::nullopt;
   }
@@ -203,29 +207,29 @@ class RowReader {
       return read_row_list(at, is_checkpoints ? result_.checkpoints : result_.checkpoint_initiates, std::string(name));
     }
     std::vector<std::string> known = {"checkpoints", "checkpoint_initiates"};
-    for (const HeaderKey& key : kKeys) {
+    for (const HeaderKey& key : header_keys) {
       if (key.simai_only && dialect_ != LayerDialect::simai) continue;
       known.emplace_back(key.name);
       if (key.name != name) continue;
       if (name != "pp_comm") require_colon(field, has_colon, name);
       if (result_.numbers.count(name) > 0) {
-        diagnostics_.error("duplicate-key", std::string(name) + " stands twice", place(field), "keep one of them");
+        diagnostics_.error("duplicate-key", fmt::format("{} stands twice", name), place(field), "keep one of them");
       }
       if (at + 1 == fields_.size()) {
-        diagnostics_.error("missing-value", std::string(name) + " has no number", place(field),
-                           "write " + std::string(name) + ": 1");
+        diagnostics_.error("missing-value", fmt::format("{} has no number", name), place(field), fmt::format("write {}: 1", name));
         return at + 1;
       }
       if (const auto value = number(fields_[at + 1], std::string(name), key.minimum, key.maximum)) {
-        result_.numbers[name == kLastBottomLayer ? "last_bottom_layer" : std::string(name)] =
+        result_.numbers[name == last_bottom_layer ? "last_bottom_layer" : std::string(name)] =
             header_number(*value, fields_[at + 1]);
       }
       return at + 2;
     }
-    const bool is_simai_key = std::any_of(kKeys.begin(), kKeys.end(), [&](const HeaderKey& key) { return key.name == name; });
+    const bool is_simai_key =
+        std::any_of(header_keys.begin(), header_keys.end(), [&](const HeaderKey& key) { return key.name == name; });
     diagnostics_.error(
-        "unknown-key", "the first line has no key " + in_quotes(name), place(field),
-        name == kLastBottomLayer
+        "unknown-key", fmt::format("the first line has no key {}", in_quotes(name)), place(field),
+        name == last_bottom_layer
             ? "this is how SimAI writes it: name the file FILE:simai; ASTRA-sim reads the bare number after the policy"
         : is_simai_key ? "this is a key of SimAI's dialect: name the file FILE:simai"
                        : suggestion(name, known, "key"));
@@ -237,30 +241,31 @@ class RowReader {
 
   void require_colon(const LayerField& field, bool has_colon, std::string_view name) {
     if (has_colon) return;
-    diagnostics_.error("missing-colon", std::string(name) + " is written without a colon", place(field),
-                       "write \"" + std::string(name) + ":\"; SimAI and ASTRA-sim would not see it");
+    diagnostics_.error("missing-colon", fmt::format("{} is written without a colon", name), place(field),
+                       fmt::format("write \"{}:\"; SimAI and ASTRA-sim would not see it", name));
   }
 
   /// "checkpoints: 2 0 5": a count and that many rows.
   std::size_t read_row_list(std::size_t at, std::vector<HeaderNumber>& rows, const std::string& what) {
     const LayerField& key = fields_[at];
     if (at + 1 == fields_.size()) {
-      diagnostics_.error("missing-value", what + " has no count", place(key),
-                         "write " + what + ": 0, or a count and that many rows");
+      diagnostics_.error("missing-value", fmt::format("{} has no count", what), place(key),
+                         fmt::format("write {}: 0, or a count and that many rows", what));
       return at + 1;
     }
-    const auto count = number(fields_[at + 1], "the number of " + what, 0, UINT32_MAX);
+    const auto count = number(fields_[at + 1], fmt::format("the number of {}", what), 0, UINT32_MAX);
     at += 2;
     if (!count) return at;
     for (std::uint64_t i = 0; i < *count; ++i, ++at) {
       const bool is_number = at < fields_.size() && fields_[at].text.find(':') == std::string_view::npos;
       if (!is_number) {
-        diagnostics_.error("missing-value",
-                           what + " announces " + counted(*count, "row", "rows") + ", " + counted(i, "follows", "follow"),
-                           place(key), "rows are counted from 0");
+        diagnostics_.error(
+            "missing-value",
+            fmt::format("{} announces {}, {}", what, counted(*count, "row", "rows"), counted(i, "follows", "follow")), place(key),
+            "rows are counted from 0");
         return at;
       }
-      const auto row = number(fields_[at], "a row of " + what, 0, UINT32_MAX);
+      const auto row = number(fields_[at], fmt::format("a row of {}", what), 0, UINT32_MAX);
       if (row) rows.push_back(header_number(*row, fields_[at]));
     }
     return at;
@@ -286,12 +291,11 @@ class RowReader {
 
   void read_row() {
     const bool is_customized = result_.policy == LayerPolicy::hybrid_customized;
-    const std::size_t wanted = kRowFields + (is_customized ? 1 : 0);
+    const std::size_t wanted = row_fields + (is_customized ? 1 : 0);
     if (fields_.size() != wanted) {
-      diagnostics_.error(
-          "wrong-field-count",
-          "this row has " + counted(fields_.size(), "field", "fields") + ", " + std::to_string(wanted) + " are needed",
-          source_.at(line_), is_customized ? std::string(kRowHelp) + " POLICY" : kRowHelp);
+      diagnostics_.error("wrong-field-count",
+                         fmt::format("this row has {}, {} are needed", counted(fields_.size(), "field", "fields"), wanted),
+                         source_.at(line_), is_customized ? fmt::format("{} POLICY", row_help) : row_help);
       return;
     }
     LayerRow row;
@@ -311,10 +315,10 @@ class RowReader {
 
   LayerPhase phase(std::size_t first, const std::string& whose) {
     LayerPhase phase;
-    phase.compute = time(fields_[first], whose + " time");
+    phase.compute = time(fields_[first], fmt::format("{} time", whose));
     read_collective(fields_[first + 1], phase);
     const auto bytes =
-        number(fields_[first + 2], whose + " communication size", 0, static_cast<std::uint64_t>(op_size_max.count()));
+        number(fields_[first + 2], fmt::format("{} communication size", whose), 0, static_cast<std::uint64_t>(op_size_max.count()));
     if (bytes) phase.bytes = Bytes::of(static_cast<std::int64_t>(*bytes));
     if (fields_[first + 1].text == "NONE" && phase.bytes > Bytes::zero()) ++result_.idle_sizes;
     return phase;
@@ -330,19 +334,20 @@ class RowReader {
     std::string_view name = field.text;
     if (name == "NONE") return;
     const bool is_simai = dialect_ == LayerDialect::simai;
-    for (const NamedGroup& known : kNamedGroups) {
+    for (const NamedGroup& known : named_groups) {
       if (!name.ends_with(known.suffix)) continue;
       name.remove_suffix(known.suffix.size());
       phase.group = known.group;
       break;
     }
     std::vector<std::string> names = {"NONE"};
-    for (const NamedCollective& known : kCollectives) {
+    for (const NamedCollective& known : collective_names) {
       if (known.name == name) phase.collective = known.type;
       names.emplace_back(known.name);
     }
     if (phase.collective && phase.group != LayerGroup::by_policy && !is_simai) {
-      diagnostics_.error("unknown-group", in_quotes(field.text) + " names a group, which ASTRA-sim's dialect has no word for",
+      diagnostics_.error("unknown-group",
+                         fmt::format("{} names a group, which ASTRA-sim's dialect has no word for", in_quotes(field.text)),
                          place(field), "this is SimAI's dialect: name the file FILE:simai");
     }
     if (phase.collective) return;
@@ -355,11 +360,11 @@ class RowReader {
     const std::string stem(name.substr(0, underscore));
     if (underscore != std::string_view::npos && std::find(names.begin(), names.end(), stem) != names.end()) {
       const std::vector<std::string> suffixes = {"_TP", "_DP", "_EP", "_DP_EP"};
-      diagnostics_.error("unknown-group", in_quotes(field.text) + " names no known group of ranks", place(field),
+      diagnostics_.error("unknown-group", fmt::format("{} names no known group of ranks", in_quotes(field.text)), place(field),
                          suggestion(name.substr(underscore), suffixes, "group"));
       return;
     }
-    diagnostics_.error("unknown-collective", "there is no communication type " + in_quotes(field.text), place(field),
+    diagnostics_.error("unknown-collective", fmt::format("there is no communication type {}", in_quotes(field.text)), place(field),
                        suggestion(name, names, "type"));
   }
 
@@ -367,9 +372,9 @@ class RowReader {
     for (const auto* list : {&result_.checkpoints, &result_.checkpoint_initiates}) {
       for (const HeaderNumber& row : *list) {
         if (row.value < seen_) continue;
-        diagnostics_.error("out-of-range", "row " + std::to_string(row.value) + " does not exist",
+        diagnostics_.error("out-of-range", fmt::format("row {} does not exist", row.value),
                            source_.at(result_.header_line, row.column, row.length),
-                           "rows are counted from 0; there are " + std::to_string(seen_));
+                           fmt::format("rows are counted from 0; there are {}", seen_));
       }
     }
   }
@@ -388,7 +393,7 @@ class RowReader {
 }  // namespace
 
 std::string_view to_text(LayerPolicy policy) {
-  for (const NamedPolicy& known : kPolicies) {
+  for (const NamedPolicy& known : policy_names) {
     if (known.policy == policy) return known.name;
   }
   return "?";

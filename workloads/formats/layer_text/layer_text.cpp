@@ -8,10 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "workloads/dag/limits.hpp"
 #include "workloads/dag/strided_groups.hpp"
 #include "workloads/formats/counted_note.hpp"
+#include "workloads/formats/ranks_option.hpp"
 
 namespace weft {
 
@@ -39,12 +42,12 @@ namespace weft {
 namespace {
 
 /// Model-parallel group where the file gives none.
-constexpr std::uint32_t kServerGpus = 8;
+constexpr std::uint32_t server_gpus = 8;
 
 /// Divisions of the ranks that a row may use.
 enum class Division : std::uint8_t { world, tp, dp, ep, dp_ep, pp, tp_outer, dp_inner };
-constexpr std::size_t kDivisionCount = 8;
-constexpr std::array<const char*, kDivisionCount> kDivisionNames = {"world", "tp", "dp",       "ep",
+constexpr std::size_t division_count = 8;
+constexpr std::array<const char*, division_count> division_names = {"world", "tp", "dp",       "ep",
                                                                     "dp_ep", "pp", "tp_outer", "dp_inner"};
 
 enum class Phase : std::uint8_t { forward, input_grad, weight_grad };
@@ -274,8 +277,8 @@ class PassBuilder {
   }
 
   std::string op_name(std::size_t row, std::string_view what) const {
-    std::string name = rows()[row].name + "." + std::to_string(row) + "." + std::string(what);
-    if (!variant_.empty()) name += "." + std::string(variant_);
+    std::string name = fmt::format("{}.{}.{}", rows()[row].name, row, what);
+    if (!variant_.empty()) name += fmt::format(".{}", variant_);
     return name;
   }
 
@@ -331,11 +334,11 @@ class PassBuilder {
     op.bytes = side.bytes;
     if (is_gather && dialect_ == LayerDialect::simai) op.bytes = Bytes::of((side.bytes.count() + size - 1) / size);
     const std::string_view what = phase == Phase::forward ? "fwd" : phase == Phase::input_grad ? "igrad" : "wgrad";
-    const std::uint32_t id = add(op, op_name(row, std::string(what) + "_comm"));
+    const std::uint32_t id = add(op, op_name(row, fmt::format("{}_comm", what)));
     if (layer.update == Duration::zero()) return id;
     Op update;
     update.duration = layer.update;
-    const std::uint32_t end = builder_.add(update, op_name(row, std::string(what) + "_update"));
+    const std::uint32_t end = builder_.add(update, op_name(row, fmt::format("{}_update", what)));
     builder_.depend(end, id);
     return end;
   }
@@ -346,7 +349,7 @@ class PassBuilder {
     const std::uint16_t stages = communicator(Division::pp);
     const auto count = static_cast<std::int32_t>(sizes_.pp);
     for (std::uint64_t message = 0; message < stage_messages_; ++message) {
-      const std::string name = "pp." + std::to_string(batch) + "." + std::to_string(message) + "." + direction;
+      const std::string name = fmt::format("pp.{}.{}.{}", batch, message, direction);
       Op op;
       op.communicator = stages;
       op.addressing = PeerAddressing::relative;
@@ -354,10 +357,10 @@ class PassBuilder {
       op.tag = step > 0 ? 0 : 1;
       op.kind = OpKind::send;
       op.peer = (count + step) % count;
-      const std::uint32_t send = add(op, name + "_send");
+      const std::uint32_t send = add(op, fmt::format("{}_send", name));
       op.kind = OpKind::receive;
       op.peer = (count - step) % count;
-      const std::uint32_t receive = add(op, name + "_recv");
+      const std::uint32_t receive = add(op, fmt::format("{}_recv", name));
       waits_ = {send, receive};
     }
   }
@@ -367,7 +370,7 @@ class PassBuilder {
     std::uint16_t& index = communicator_of_[static_cast<std::size_t>(division)];
     if (index == 0) {
       index = static_cast<std::uint16_t>(workload_.communicators.size());
-      workload_.communicators.push_back(strided_communicator(kDivisionNames[static_cast<std::size_t>(division)], sizes_.ranks,
+      workload_.communicators.push_back(strided_communicator(division_names[static_cast<std::size_t>(division)], sizes_.ranks,
                                                              sizes_.size(division), sizes_.stride(division)));
     }
     return index;
@@ -378,7 +381,7 @@ class PassBuilder {
   LayerDialect dialect_;
   Workload workload_;
   RoleBuilder builder_;
-  std::array<std::uint16_t, kDivisionCount> communicator_of_{};
+  std::array<std::uint16_t, division_count> communicator_of_{};
   std::vector<std::uint32_t> waits_;  ///< what the next op of the chain waits for
   std::string_view variant_;          ///< "again" while rows are recomputed
   std::map<std::size_t, std::size_t> again_from_;
@@ -426,8 +429,9 @@ class LayerTextImporter {
 
   void note_times() {
     if (!options_.time_unit.empty()) return;
-    note((is_simai() ? "times are taken to be ns; " : "times are cycles of ASTRA-sim's clock, taken to be 1ns each; ") +
-         options_.names("time_unit") + " says otherwise");
+    note(fmt::format("{}{} says otherwise",
+                     is_simai() ? "times are taken to be ns; " : "times are cycles of ASTRA-sim's clock, taken to be 1ns each; ",
+                     options_.names("time_unit")));
   }
 
   SourcePlace place_of(std::string_view key) const {
@@ -444,17 +448,16 @@ class LayerTextImporter {
   void find_sizes() {
     const auto in_file = text_.number("all_gpus");
     if (!in_file && !options_.ranks) {
-      diagnostics_.error("ranks-needed", "the file does not say how many ranks there are", policy_place(),
-                         (is_simai() ? "add all_gpus: N to this line, or give " : "give ") + options_.names("ranks", "N"));
-    } else if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
-      diagnostics_.add({Severity::error, "out-of-range", "the number of ranks is " + std::to_string(*options_.ranks),
-                        SourcePlace::named(options_.names("ranks")),
-                        "at least 1 and at most " + std::to_string(workload_rank_count_max), "ranks"});
+      diagnostics_.error(
+          "ranks-needed", "the file does not say how many ranks there are", policy_place(),
+          fmt::format("{}give {}", is_simai() ? "add all_gpus: N to this line, or " : "", options_.names("ranks", "N")));
+    } else if (auto fault = options_.ranks ? fault_of_ranks(*options_.ranks, options_.names) : std::nullopt) {
+      diagnostics_.add(*std::move(fault));
     } else if (in_file && options_.ranks && *in_file != *options_.ranks) {
       diagnostics_.error(
           "rank-conflict",
-          options_.names("ranks", std::to_string(*options_.ranks)) + " contradicts all_gpus: " + std::to_string(*in_file),
-          place_of("all_gpus"), "leave " + options_.names("ranks") + " out, or change the file: group sizes depend on it");
+          fmt::format("{} contradicts all_gpus: {}", options_.names("ranks", fmt::format("{}", *options_.ranks)), *in_file),
+          place_of("all_gpus"), fmt::format("leave {} out, or change the file: group sizes depend on it", options_.names("ranks")));
     }
     diagnostics_.throw_if_errors();
     sizes_.ranks = in_file ? static_cast<std::uint32_t>(*in_file) : *options_.ranks;
@@ -466,26 +469,28 @@ class LayerTextImporter {
     if (model > sizes_.ranks || sizes_.ranks % model != 0) {
       const bool by_pipeline = sizes_.tp <= sizes_.ranks && sizes_.ranks % sizes_.tp == 0;
       diagnostics_.error("bad-groups",
-                         counted(sizes_.ranks, "rank", "ranks") + " cannot be divided into " +
-                             (by_pipeline ? counted(sizes_.pp, "stage", "stages") + " of groups of " : std::string("groups of ")) +
-                             std::to_string(sizes_.tp),
+                         fmt::format("{} cannot be divided into {}{}", counted(sizes_.ranks, "rank", "ranks"),
+                                     by_pipeline ? fmt::format("{} of groups of ", counted(sizes_.pp, "stage", "stages"))
+                                                 : std::string("groups of "),
+                                     sizes_.tp),
                          place_of(by_pipeline ? "pp" : "model_parallel_NPU_group"),
                          "the number of ranks is a multiple of model_parallel_NPU_group x pp");
     } else if (sizes_.dp() % sizes_.ep != 0) {
       diagnostics_.error("bad-groups",
-                         "the " + counted(sizes_.dp(), "data-parallel rank", "data-parallel ranks") +
-                             " cannot be divided into expert groups of " + std::to_string(sizes_.ep),
+                         fmt::format("the {} cannot be divided into expert groups of {}",
+                                     counted(sizes_.dp(), "data-parallel rank", "data-parallel ranks"), sizes_.ep),
                          place_of("ep"), "ranks / (model_parallel_NPU_group x pp) is a multiple of ep");
     }
   }
 
   void assume_model_group() {
-    const std::uint32_t server = sizes_.ranks % kServerGpus == 0 ? kServerGpus : sizes_.ranks;
+    const std::uint32_t server = sizes_.ranks % server_gpus == 0 ? server_gpus : sizes_.ranks;
     const bool inner = text_.policy != LayerPolicy::hybrid_model_data;
     sizes_.tp = inner ? server : sizes_.ranks / server;
-    note("the file gives no model_parallel_NPU_group: " + std::string(inner ? "model" : "data") +
-         "-parallel groups are taken to be " + counted(server, "rank", "neighbouring ranks") +
-         "; write model_parallel_NPU_group: " + std::to_string(sizes_.tp) + " into the first line to say so");
+    note(
+        fmt::format("the file gives no model_parallel_NPU_group: {}-parallel groups are taken to be {}; write "
+                    "model_parallel_NPU_group: {} into the first line to say so",
+                    inner ? "model" : "data", counted(server, "rank", "neighbouring ranks"), sizes_.tp));
   }
 
   void check_policy() {
@@ -493,13 +498,11 @@ class LayerTextImporter {
     const auto last_bottom = text_.number("last_bottom_layer");
     if (is_dlrm && !last_bottom) {
       diagnostics_.error(
-          "missing-key", std::string(to_text(text_.policy)) + " does not say which row is the last bottom layer", policy_place(),
+          "missing-key", fmt::format("{} does not say which row is the last bottom layer", to_text(text_.policy)), policy_place(),
           is_simai() ? "add DLRM_LAST_BOTTOM_LAYER: ROW, counted from 0" : "write its number, from 0, after the policy");
     } else if (is_dlrm && *last_bottom + 1 >= text_.rows.size()) {
-      diagnostics_.error(
-          "out-of-range",
-          "the last bottom layer is row " + std::to_string(*last_bottom) + " of " + std::to_string(text_.rows.size()),
-          place_of("last_bottom_layer"), "rows are counted from 0, and a top layer follows");
+      diagnostics_.error("out-of-range", fmt::format("the last bottom layer is row {} of {}", *last_bottom, text_.rows.size()),
+                         place_of("last_bottom_layer"), "rows are counted from 0, and a top layer follows");
     }
     if (text_.policy == LayerPolicy::transformer_fwd_in_bckwd) check_checkpoints();
   }
@@ -515,16 +518,17 @@ class LayerTextImporter {
     std::size_t next = 0;
     for (std::size_t i = 0; i < initiates.size(); ++i) {
       while (next < checkpoints.size() && checkpoints[next].value < initiates[i].value) ++next;
-      const std::string row = "row " + std::to_string(initiates[i].value);
+      const std::string row = fmt::format("row {}", initiates[i].value);
       if (i > 0 && initiates[i - 1].value == initiates[i].value) {
-        diagnostics_.error("bad-checkpoint", row + " initiates recomputing twice", place_of(initiates[i]), "name it once");
+        diagnostics_.error("bad-checkpoint", fmt::format("{} initiates recomputing twice", row), place_of(initiates[i]),
+                           "name it once");
       } else if (next == 0) {
-        diagnostics_.error("bad-checkpoint", row + " initiates recomputing, but no checkpoint comes before it",
+        diagnostics_.error("bad-checkpoint", fmt::format("{} initiates recomputing, but no checkpoint comes before it", row),
                            place_of(initiates[i]), "add an earlier row to checkpoints:");
       } else if (i > 0 && checkpoints[next - 1].value < initiates[i - 1].value) {
         diagnostics_.error("bad-checkpoint",
-                           "between " + row + " and its checkpoint, row " + std::to_string(checkpoints[next - 1].value) + ", row " +
-                               std::to_string(initiates[i - 1].value) + " initiates recomputing too",
+                           fmt::format("between {} and its checkpoint, row {}, row {} initiates recomputing too", row,
+                                       checkpoints[next - 1].value, initiates[i - 1].value),
                            place_of(initiates[i]), "add a checkpoint between the two");
       } else {
         again_from_.emplace_back(initiates[i].value, checkpoints[next - 1].value);
@@ -549,16 +553,20 @@ class LayerTextImporter {
     if (bytes.value_or(0) == 0) {
       note("the file gives no pp_comm: stages of the pipeline do not communicate");
     } else if (starts.size() != ga || !is_transformer()) {
-      note("the rows do not show the " + counted(ga, "micro-batch", "micro-batches") +
-           " (rows named embedding_layer): communication between pipeline stages (pp_comm) is left out");
+      note(fmt::format(
+          "the rows do not show the {} (rows named embedding_layer): communication between pipeline stages (pp_comm) is left out",
+          counted(ga, "micro-batch", "micro-batches")));
     } else if (std::uint64_t{vpp} * ga > text_.rows.size()) {
-      diagnostics_.error("bad-groups", counted(vpp, "virtual stage is", "virtual stages are") + " more than a micro-batch has rows",
+      diagnostics_.error("bad-groups",
+                         fmt::format("{} more than a micro-batch has rows", counted(vpp, "virtual stage is", "virtual stages are")),
                          place_of("vpp"), "vpp x ga is at most the number of rows");
     } else {
       pass.set_pipeline(std::move(starts), vpp, Bytes::of(static_cast<std::int64_t>(*bytes)));
-      note("after each of " + counted(ga, "micro-batch", "micro-batches") + ", forward and backward, a rank passes vpp = " +
-           counted(vpp, "message", "messages") + " of pp_comm = " + to_text(Bytes::of(static_cast<std::int64_t>(*bytes))) +
-           " to the next stage and waits for those of the stage before");
+      note(
+          fmt::format("after each of {}, forward and backward, a rank passes vpp = {} of pp_comm = {} to the next stage and waits "
+                      "for those of the stage before",
+                      counted(ga, "micro-batch", "micro-batches"), counted(vpp, "message", "messages"),
+                      to_text(Bytes::of(static_cast<std::int64_t>(*bytes)))));
     }
     note(bubble);
   }
@@ -582,7 +590,7 @@ class LayerTextImporter {
     note(pass.empty_collectives(), "collective of 0 bytes is left out: it takes", "collectives of 0 bytes are left out: they take",
          " no time");
     note(collectives - pass.issued_collectives(), "collective of the rows is", "collectives of the rows are",
-         " not part of a pass under " + std::string(to_text(text_.policy)));
+         fmt::format(" not part of a pass under {}", to_text(text_.policy)));
     if (text_.policy == LayerPolicy::micro) {
       std::uint64_t timed = 0;
       for (const LayerRow& row : text_.rows) {
