@@ -6,19 +6,13 @@
 //
 // Model
 //   - An endpoint is where a transfer begins or ends: a GPU, or a host's single port when the
-//     source says nothing of GPUs (`NodeKind::host`). Every endpoint belongs to a host (server).
-//     Ranks are placed on endpoints.
-//   - A cable is two directed links, each with its own rate and propagation delay; `reverse()`
-//     finds the other.
+//     source says nothing of GPUs. Every endpoint belongs to a host. Ranks are placed on endpoints.
+//   - A cable is two directed links, each with its own rate and propagation delay.
 //   - Traffic between endpoints of one host uses its NVSwitches or direct cables if there is such a
 //     path, else its PCIe switches if there is one; all other traffic crosses NICs, PCIe switches
 //     and packet switches, never an NVSwitch. No path passes through an endpoint, or through PCIe
 //     switches of a host where it neither begins nor ends. Among the paths allowed, those with the
 //     fewest links count. `Routes` answers accordingly.
-//   - A PCIe switch stands for whatever carries PCIe traffic inside a host: switches, bridges and
-//     the root complexes of CPUs.
-//   - A packet switch has a level: 1 = leaf (top of rack), 2 = aggregation, 3 = spine; 0 where
-//     unknown or not a switch.
 //
 // Invariants
 //   1. Ids are dense; endpoints(), gpus order and links never change. Endpoint order is host order.
@@ -42,6 +36,9 @@
 
 namespace weft {
 
+/// A `host` is a host's single port, where the source says nothing of GPUs. A `pcie_switch` stands
+/// for whatever carries PCIe traffic inside a host: switches, bridges and the root complexes of
+/// CPUs.
 enum class NodeKind : std::uint8_t { gpu, host, nvswitch, nic, pcie_switch, packet_switch };
 std::string_view to_text(NodeKind kind);
 /// Where a transfer may begin or end.
@@ -78,6 +75,7 @@ struct BufferClass {
 
 struct Node {
   NodeKind kind = NodeKind::packet_switch;
+  /// Of a packet switch: 1 = leaf (top of rack), 2 = aggregation, 3 = spine; 0 where unknown.
   std::uint8_t level = 0;
   HostId host = HostId::none();    ///< for everything inside a server
   std::uint16_t buffer_class = 0;  ///< index into buffer_classes()

@@ -5,21 +5,10 @@
 // parameters into a ClosShape; multi_site joins several of them. build_fabrics() makes the graph
 // and its structural Routes together, because the routes rest on its numbering.
 //
-// Model
-//   Hosts h are dealt in order to groups of hosts_per_group; a group has `rails` leafs for each
-//   port of a NIC
-//     rails = 1      port p of every NIC of a host goes to the group's leaf p
-//     rails = N > 1  port p of NIC j of every host of the group goes to the group's leaf p*N + j. A
-//                    leaf whose NIC number no host of the group has stays empty
-//   Leafs are dealt in order to pods of leafs_per_pod. Each leaf has a cable to each of its pod's
-//   aggs_per_pod second-tier switches. With planes = P, it has cables to those of its port's plane
-//   only: leafs of port p belong with switches p*A/P .. (p+1)*A/P - 1 of a pod's A.
-//   Second-tier switch a of every pod belongs to spine plane a, with spines/aggs_per_pod spines,
-//   and has a cable to each of them.
-//   A site may be joined to others: border router b has a cable to each switch of the top tier, and
-//   a WAN cable to border router b of every other site.
-//   aggs_per_pod = 0: one tier (then there is one leaf); spines = 0: two tiers (then there is one
-//   pod).
+// Hosts are dealt in order to groups, whose leafs are one per port of a NIC and rail. Leafs are
+// dealt in order to pods, in which they have a cable to each second-tier switch (of their plane).
+// Second-tier switch a of every pod has a cable to each spine of plane a. Border routers join a
+// site's top tier to other sites. docs/internals/topology_readers.md says it number by number.
 //
 // Numbering: per site servers in order, leafs, second tier pod by pod, spines plane by plane,
 // border routers; cables so that a switch's links come in the order "down by child, then up by

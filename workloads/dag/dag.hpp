@@ -16,16 +16,10 @@
 //   - Ops of one stream run one after the other in program order, which the builder turns into
 //     edges: at run time there are only dependencies. Ops on stream 0 are ordered by their
 //     dependencies alone.
-//   - `bytes` of a collective is the input buffer of one rank: the whole buffer for all_reduce,
-//     reduce_scatter, all_to_all, broadcast and reduce; the rank's own shard for all_gather and
-//     gather; for scatter the root's whole buffer, of which each of n ranks gets 1/n; 0 for
-//     barrier. broadcast, reduce, gather and scatter have a root.
 //   - all_to_all_v moves what its SplitTable says, position by position; every group that issues it
-//     has as many positions as the table. Its `bytes` is the largest input buffer of a position, so
-//     that it bounds what any rank holds; what one rank really sends is in the table.
+//     has as many positions as the table.
 //
-// Storage: structure of arrays; about 30 bytes per op and 4 per edge; names are optional offsets
-// into one pool.
+// Storage: structure of arrays; about 30 bytes per op and 4 per edge; names are optional.
 // Invariants: 1. edges run from smaller to larger OpId (program order is a topological order); 2.
 // acyclic by 1.
 // Thread safety: immutable once built.
@@ -60,7 +54,8 @@ enum class CollectiveType : std::uint8_t {
 inline constexpr std::size_t collective_types = static_cast<std::size_t>(CollectiveType::all_to_all_v) + 1;
 std::string_view to_text(OpKind kind);
 std::string_view to_text(CollectiveType type);
-/// Whether one position of the group is its source or its sink.
+/// Whether one position of the group is its source or its sink: of broadcast, reduce, gather and
+/// scatter.
 bool has_root(CollectiveType type);
 
 /// Where a compute op runs. CPU ops (launching kernels, loading data) leave the GPU free.
@@ -85,7 +80,12 @@ struct Op {
   /// higher one goes first.
   std::uint8_t priority = 0;
   Duration duration;  ///< compute
-  Bytes bytes;        ///< communication
+  /// Communication. Of a collective it is the input buffer of one rank: the whole buffer for
+  /// all_reduce, reduce_scatter, all_to_all, broadcast and reduce; the rank's own shard for
+  /// all_gather and gather; for scatter the root's whole buffer, of which each of n ranks gets 1/n;
+  /// 0 for barrier. For all_to_all_v it is the largest input buffer of a position, so that it
+  /// bounds what any rank holds; what one rank really sends is in the table.
+  Bytes bytes;
 
   friend bool operator==(const Op&, const Op&) = default;
 };
@@ -131,7 +131,7 @@ class RoleDag {
   std::vector<std::uint32_t> splits_;      ///< empty if no op names a table but the first
   std::vector<std::uint8_t> priority_;     ///< empty if no op has one
   std::vector<Processor> processor_;       ///< empty if every op runs on the GPU
-  std::vector<std::uint32_t> name_begin_;  ///< empty if no op has a name
+  std::vector<std::uint32_t> name_begin_;  ///< in the pool of names; empty if no op has one
   std::string name_pool_;
 };
 

@@ -4,28 +4,16 @@
 // that name none (helios and acme Asia/Shanghai, philly America/Los_Angeles); --time-zone overrides
 // it.
 //
-// Texts that are read
-//   "2020-04-01 00:00:11", "2020-04-01T00:00:11.25"      date and time of the zone given; seconds
-//                                                        and their fraction may be absent
-//   the same with "Z", " UTC", "+08:00", "+0800" or "+08" after it     of that zone
-//   the same with " PST" or " PDT" after it                     8 and 7 hours behind UTC (as in
-//                                                               Philly's utilisation logs)
-//   "1585670411", "1585670411.25", "1585670411250"       since 1970-01-01 UTC, in seconds,
-//                                                        milliseconds, microseconds or nanoseconds:
-//                                                         whichever puts it into the years 1990 to
-//                                                         2099, which is one of them at most; a
-//                                                         number that none of them puts there is
-//                                                         refused
-// Years of dates run from 1 to 9999. There are no leap seconds, as on Unix clocks.
+// Read are dates such as "2020-04-01 00:00:11" or "2020-04-01T00:00:11.25", with or without a zone
+// behind them ("Z", " UTC", "+08:00", " PST"), and times since 1970-01-01 UTC such as "1585670411"
+// in seconds, milliseconds, microseconds or nanoseconds. There are no leap seconds, as on Unix
+// clocks.
 //
 // Zones: "UTC", a fixed offset such as "+05:30", or a name. Thirteen names are known here, so that
-// they mean the same on every machine, with these rules: the United States since 2007 (second
-// Sunday of March 2:00 to first Sunday of November 2:00, local time) and the European Union since
-// 1996 (last Sundays of March and October, 1:00 UTC); they are applied to every year. Other names
-// are looked up in the machine's database (zone_database.hpp). An hour that passes twice in autumn
-// is taken as its first pass, or as its second where the first lies before what the date is known
-// to follow; one that is skipped in spring as on the clock before it: standard time. ZoneUse counts
-// them.
+// they mean the same on every machine; other names are looked up in the machine's database
+// (zone_database.hpp). An hour that passes twice in autumn is taken as its first pass, or as its
+// second where the first lies before what the date is known to follow; one that is skipped in
+// spring as standard time. ZoneUse counts them. docs/internals/workload_readers.md has the rules.
 // Thread safety: values and pure functions.
 #pragma once
 

@@ -5,28 +5,16 @@
 // Where it sits: format "chakra" of workload_reader. One file is read by chakra_trace; ranks whose
 // DAGs are equal share one role.
 //
-// Model
-//   - Rank r runs PREFIX.r.et. A set with a gap is an error that names the missing files. With
-//     `ranks` given, a set of one file is replayed on that many ranks, all alike: a group of all
-//     recorded ranks is everyone, a regular one (start, stride) is repeated over the ranks, any
-//     other is taken to be everyone; peers of messages become offsets from the own rank.
-//   - Process groups come from metadata nodes or from a JSON file {"1": [0, 1, 2, 3], ...}; "" and
-//     "0" are everyone, as in ASTRA-sim; a JSON file that lists them otherwise is refused. Groups
-//     that share no rank and have one size are put into one communicator, in order of first use.
-//   - comm_size is the input of one rank: the whole buffer (of a scatter the root's), for an
-//     all-gather or a gather its own shard. A barrier needs none and moves nothing. The format
-//     names no root: it is taken to be position 0.
-//   - Collectives are simulated, so their recorded durations are dropped, unless
-//     `collectives_as_recorded` asks for the trace as it was measured: then they are compute ops
-//     with that duration.
-//   - Collectives that are CPU calls (no comm_type) cost what they cost the CPU: launching.
+// Rank r runs PREFIX.r.et; with `ranks` given, a set of one file is replayed on that many ranks,
+// all alike. Process groups come from metadata nodes or from a JSON file {"1": [0, 1, 2, 3], ...}.
+// comm_size is the input of one rank. Collectives are simulated, so their recorded durations are
+// dropped, unless `collectives_as_recorded` asks for the trace as it was measured.
+// docs/internals/workload_readers.md has the details and what is not modelled.
+//
 // What the format leaves open is written into Workload::assumptions. Errors: see chakra_trace.hpp,
 // and [no-file], [prefix-expected], [missing-rank], [duplicate-rank], [rank-conflict],
 // [unknown-process-group], [bad-process-groups], [not-a-member], [peer-out-of-range], and those of
 // check_workload().
-// Not modelled: device speed (nodes with num_ops and no duration take no time), memory bandwidth
-// (memory nodes without a duration take no time), processors: compute nodes without a lane run as
-// soon as their dependencies allow, where ASTRA-sim runs one per processor at a time.
 // Thread safety: pure functions.
 #pragma once
 

@@ -5,26 +5,12 @@
 // read message by message (formats/chakra_message), so a damaged length cannot make it allocate
 // more than the file holds.
 //
-// What the reader makes of a file
-//   - A trace that PyTorch recorded (metadata "schema", or nodes with rf_id) lists callers in
-//     ctrl_deps, often under numbers that no longer exist; order of execution stands in data_deps
-//     alone. In all other traces both kinds are dependencies.
-//   - Lanes: nodes with a `stream` or a `tid` run one after the other per (CPU or GPU, that
-//     number). Nodes without run when their dependencies allow.
-//   - Data between GPU streams: PyTorch's data_deps join CPU ops with CPU ops and with the kernels
-//     they launch, never kernel with kernel. On the machine an event wait stands between two
-//     streams that use one tensor. So where kernels of different streams name the same storage in
-//     their inputs or outputs, the later one waits for the earlier one. In the trace of a
-//     data-parallel rank this gives exactly: gradients -> all-reduce -> copy back.
-//   - Order of nodes: topological over the dependencies; among ready ones by start time, then by
-//     id, as ASTRA-sim issues free nodes.
-//   - comm_priority of collectives and sends is their priority in the network, where a higher
-//     number goes first; in ASTRA-sim it orders the chunks that wait for a dimension of a rank's
-//     network in the same sense. Numbers above 7 count as 7, those below 0 as 0.
-//   - Nodes of type 0 (INVALID_NODE) take no time, as in ASTRA-sim, provided that no node waits for
-//     them.
-//   - Durations are exclusive: the converter cuts a CPU op at each kernel it launches and keeps
-//     outermost ops only.
+// Dependencies are data_deps and, in traces that PyTorch did not record, ctrl_deps. Nodes of one
+// lane (`stream` or `tid`) run one after the other. Kernels of different streams that name the same
+// storage wait for each other. Among ready nodes the order is by start time, then by id, as
+// ASTRA-sim issues free nodes. docs/internals/workload_readers.md has these rules and their
+// reasons.
+//
 // Errors are located by byte offset, in JSON by line: [empty-file], [not-chakra], [truncated-file],
 // [bad-length], [unknown-node-type], [duplicate-id], [unknown-dependency], [cycle],
 // [negative-size], [missing-attribute], [wrong-rank], [unsupported-collective], [too-many-streams].

@@ -11,16 +11,8 @@
 //
 // Where it sits: formats/goal reads it and turns each rank into a role.
 //
-// What is accepted
-//   file      num_ranks N, then rank R { statements } once for each R below N, in any order
-//   statement [label:] send BYTESb to R [tag T] [cpu C] [nic N]
-//             [label:] recv BYTESb from R|-1 [tag T|-1] [cpu C] [nic N]
-//             [label:] calc DURATION [cpu C] [nic N]
-//             a requires b | a irequires b
-//   A statement ends at the line's end, at ';' or at '}'. The options of an op come in any order,
-//   each once. A label is a letter or '_', then letters, digits and '_'; it belongs to its rank and
-//   may be used before it is defined. Comments are // and /* */.
-// The file is read in one pass without holding it; only the rank that is being read is in memory.
+// docs/internals/workload_readers.md has the grammar that is accepted. The file is read in one pass
+// without holding it; only the rank that is being read is in memory.
 //
 // Errors, all with their place: [empty-file], [not-text], [missing-field], [syntax],
 // [unknown-keyword], [bad-value], [out-of-range], [peer-out-of-range], [duplicate-option],

@@ -6,37 +6,16 @@
 // exactly when the trace says it did (if the calls of a thread nest, as they should). Make one
 // longer, and what waited for it moves.
 //
-// CPU threads
-//   - Nested calls are flattened: a thread is a chain of stretches without overlap, each named
-//     after the outermost call. It is cut where it launches GPU ops and where it waits. The time
-//     between outermost calls (Python, mostly) is real and stays, as stretches "host".
-//   - Waiting for the GPU: *DeviceSynchronize waits for what was launched before on every stream.
-//     *StreamSynchronize and *EventSynchronize wait for what cuda_sync events name; without those,
-//     for the op that ended last while the call lasted. A copy from the GPU to pageable memory and
-//     a copy call without Async wait for their own copy. What remains of the call after the awaited
-//     end is CPU time.
-//   - Handing over between threads (forward -> autograd -> optimizer): a thread that was idle while
-//     another worked, and goes on within the last tenth of the gap after the other has become idle,
-//     has waited for it. Gaps below 50 us are taken to be the thread's own.
-// GPU streams
-//   - Ops of one stream run in order. An op starts after the beginning of the call that launched it
-//     (same correlation).
-//   - Streams wait for streams: by cuda_sync events where they are recorded. Otherwise
-//     cudaStreamWaitEvent makes the next op that its thread launches wait; inside a c10d call for
-//     the work that feeds the communication, elsewhere for the thread's oldest communication not
-//     yet waited for (c10d's Work.wait()). Communication always waits for the op that its thread
-//     launched before it.
-//   - An op that starts more than 20 us later than all that explains, within 10 us after the end of
-//     an op of another stream, has waited for that op.
-//   - What is left between an op and the latest of its predecessors is an op of its own beside the
-//     stream: "launch latency" after a launch, "stream gap" behind another kernel, "event wait"
-//     behind another stream.
+// A CPU thread is a chain of stretches without overlap, cut where it launches GPU ops and where it
+// waits for the GPU or for another thread. GPU ops run in the order of their stream, after the call
+// that launched them and after what their stream was made to wait for; what remains unexplained is
+// an op of its own beside the stream. docs/internals/workload_readers.md has each rule and its
+// evidence.
 //
 // Invariants: 1. every edge runs from an op that ended no later than the other began; 2. ops are
 // sorted by begin; 3. acyclic by 1 and 2.
 // What evidence could not decide is counted in KinetoReplay, to be told. Not modelled: GPU ops that
-// share the GPU slow each other down (measured times hold what happened); waits on locks between
-// threads; contention of launches.
+// share the GPU slow each other down; waits on locks between threads; contention of launches.
 // Thread safety: pure functions.
 #pragma once
 

@@ -4,26 +4,12 @@
 // waited for whom. The format is what pytorch/kineto's libkineto/src/output_json.cpp and PyTorch's
 // torch/csrc/profiler write.
 //
-// What is read
-//   - traceEvents of phase X: cpu_op, user_annotation, cuda_runtime and cuda_driver (also of hip*)
-//     are calls of CPU threads; kernel, gpu_memcpy and gpu_memset are GPU ops; cuda_sync says which
-//     stream or event a synchronisation call waited for (recorded with enable_cuda_sync_events).
-//     The capitalised names of older traces (Operator, Runtime, Kernel, Memcpy, Memset) mean the
-//     same.
-//   - GPU op -> launching call by `correlation`, -> cpu_op by "External id". Flow events (ac2g)
-//     repeat the former and are not needed.
-//   - Arguments of communication: "Collective name", "dtype", "In msg nelems", "Out msg nelems",
-//     "Group size", "Process Group Name", "Process Group Ranks", "Global rank start" and "stride",
-//     "Src Rank", "Dst Rank", "Rank", "In split size", "Out split size", on the kernel or on the
-//     cpu_op record_param_comms. Older traces have only the annotation "nccl:all_reduce" with
-//     "Input Dims" and "Input type".
-//   - distributedInfo: rank, world_size and, in pg_config, the process groups.
-// Times are microseconds with up to three decimals in the file; here they are whole nanoseconds
-// since the first event, so that nothing is lost to rounding however large the epoch.
+// Read are traceEvents of phase X (calls of CPU threads, GPU ops, what synchronisation calls waited
+// for), the arguments of communication, and distributedInfo; docs/internals/workload_readers.md
+// lists them. Times are microseconds with up to three decimals in the file; here they are whole
+// nanoseconds since the first event, so that nothing is lost to rounding however large the epoch.
+// Categories that this reader has never heard of are counted in `unknown_categories`.
 //
-// Other categories (python_function, overhead, Trace, gpu_user_annotation, ...) repeat the above or
-// concern the profiler itself; those that this reader has never heard of are counted in
-// `unknown_categories`.
 // Errors, placed by line and column: [empty-file], [not-utf8], [bad-json], [truncated-file],
 // [not-kineto], [missing-attribute], [bad-value], [negative-duration], [out-of-range], [no-ops],
 // [too-large].
