@@ -1,4 +1,4 @@
-// Figures as people read them: four digits and the unit that suits them.
+// Figures as people read them: four digits, or all before the point, and the unit that suits them.
 // Thread safety: pure functions.
 #pragma once
 

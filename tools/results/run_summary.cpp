@@ -1,6 +1,9 @@
 #include "tools/results/run_summary.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <string>
 
 namespace weft {
 
@@ -14,6 +17,15 @@ void add_percentiles(nlohmann::ordered_json& json, const std::string& name, cons
   json[name + "_p90" + unit] = values->p90;
   json[name + "_p99" + unit] = values->p99;
   json[name + "_max" + unit] = values->max;
+}
+
+/// Rounds all figures to 15 digits, as many as doubles hold: further ones say how sums were rounded.
+void round_figures(nlohmann::ordered_json& json) {
+  if (json.is_number_float()) {
+    json = std::stod(fmt::format("{:.15g}", json.get<double>()));
+  } else if (json.is_structured()) {
+    for (nlohmann::ordered_json& inside : json) round_figures(inside);
+  }
 }
 
 }  // namespace
@@ -142,6 +154,7 @@ std::string RunSummary::to_json() const {
                      {"run_wall_time_s", run_wall_time_s},
                      {"events_per_s", run_wall_time_s > 0 ? static_cast<double>(events) / run_wall_time_s : 0.0}};
   if (flow_mode) json["machine"]["flow_mode_run_wall_time_s"] = flow_mode->run_wall_time_s;
+  round_figures(json);
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

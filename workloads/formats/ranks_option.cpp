@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "workloads/dag/dag.hpp"
+#include "workloads/dag/limits.hpp"
 
 namespace weft {
 
