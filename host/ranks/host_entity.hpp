@@ -9,9 +9,9 @@
 // the scheduler as `data_arrived`. An endpoint runs one rank at a time (the scheduler never places
 // two).
 //
-// Parameters: host_params(). Records of what ran are kept per host and read after the run; an
-// unfinished run tells which ranks wait. Threads: belongs to its logical process; records may be
-// read by anyone once the engine has stopped.
+// Records of what ran are kept per host and read after the run; an unfinished run tells which ranks
+// wait. Threads: belongs to its logical process; records may be read by anyone once the engine has
+// stopped.
 #pragma once
 
 #include <memory>
@@ -20,15 +20,11 @@
 #include <vector>
 
 #include "core/engine/entity.hpp"
-#include "core/text/params.hpp"
 #include "host/ranks/host_speed.hpp"
 #include "host/ranks/rank_runner.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
-
-/// Parameter table "host".
-ParamTable host_params();
 
 /// A host's own event: its speed changes now. No payload.
 inline constexpr std::uint16_t speed_changes = 310;

@@ -1,7 +1,6 @@
 #include "scheduler/lifecycle/job_lifecycle.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "core/check.hpp"
@@ -11,34 +10,6 @@
 #include "scheduler/lifecycle/snapshot_capture.hpp"
 
 namespace weft {
-namespace {
-
-constexpr std::array kJobLifecycleParams = {
-    ParamSpec{"control_delay", ParamKind::duration, "10us", "1ns", "", "",
-              "time that a message between scheduler and host takes: start of a job, end of an iteration",
-              "round figure between kernel-bypass calls (2.3 us, eRPC, NSDI 2019) and daemons over kernel TCP (tens of us)"},
-    ParamSpec{"round", ParamKind::duration, "0s", "0s", "8760h", "",
-              "the policy has its say at multiples of this; 0s: whenever a job has arrived or GPUs have come free",
-              "schedulers that preempt by rounds take minutes (6 min in Muri's runs and Gavel's)"},
-    ParamSpec{"start_overhead", ParamKind::duration, "0s", "0s", "8760h", "",
-              "what a job takes from its start until it gets on, each time that it starts: containers, libraries, its "
-              "last checkpoint",
-              "none; in Muri's runs 65 s to 78 s by regression"},
-    ParamSpec{"fast_forward", ParamKind::integer, "0", "0", "1000000", "",
-              "iterations of every job that runs a workload to simulate side by side whenever a job starts, ends or stops; after "
-              "them jobs go on at the pace that these had, and nothing is simulated until the next such moment. 0: every "
-              "iteration is simulated",
-              "Arcadia, section 6.3; 2 or more, as one says nothing of how much they differ"},
-    ParamSpec{
-        "setbacks_max", ParamKind::integer, "1000", "0", "", "",
-        "stops of jobs and failures of parts, one after another and at least as many as there are hosts, without anything kept "
-        "of any job's work, after which the run ends and says so (status 1), if no job may get on; 0: it goes on",
-        "round figure: nobody waits for a job so long that never reached its next checkpoint in so many starts"},
-};
-
-}  // namespace
-
-ParamTable scheduler_params() { return kJobLifecycleParams; }
 
 /// What the policy sees and does during one pass.
 class JobLifecycle::Pass final : public SchedulingPass {

@@ -53,6 +53,7 @@
 #include "scheduler/lifecycle/job_spec.hpp"
 #include "scheduler/lifecycle/job_states.hpp"
 #include "scheduler/lifecycle/progress_watch.hpp"
+#include "scheduler/lifecycle/scheduler_settings.hpp"
 #include "scheduler/lifecycle/scheduler_wiring.hpp"
 #include "scheduler/lifecycle/settings_change.hpp"
 #include "scheduler/lifecycle/storage.hpp"
@@ -62,19 +63,9 @@
 
 namespace weft {
 
-/// Parameter table "scheduler".
-ParamTable scheduler_params();
-
-struct JobLifecycleSettings {
+struct JobLifecycleSettings : SchedulerSettings {
   std::unique_ptr<SchedulingPolicy> policy;
   std::unique_ptr<Placer> placer;
-  Duration control_delay;        ///< of messages to hosts
-  Duration start_overhead = {};  ///< from the start of a job until it gets on, each time
-  Duration round = {};           ///< between passes; zero: a pass whenever something has happened
-  /// Setbacks in a row without anything kept of any job, after which the run ends; 0: it goes on.
-  std::uint64_t setbacks_max = 0;
-  /// Iterations to simulate before jobs are fast-forwarded; 0: all are simulated.
-  std::uint64_t fast_forward = 0;
   /// When speeds of hosts change, each time once. What was measured before holds no more.
   std::vector<Time> speed_changes = {};
   CheckpointPlan checkpoints = {};

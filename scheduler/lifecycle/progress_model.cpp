@@ -4,21 +4,32 @@
 #include <array>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::array kProgressModelParams = {
-    ParamSpec{"every", ParamKind::integer, "1", "0", "", "",
-              "iterations from one checkpoint to the next, to which a job falls back that is preempted or fails; 0: none is "
-              "written, it begins anew",
-              "none: what is lost is less than an iteration until checkpoints are given a time"},
-    ParamSpec{"interval", ParamKind::duration, "0s", "0s", "", "",
-              "work from one checkpoint to the next of jobs that declare no iterations; 0s: all that was done counts, and nothing "
-              "is written",
-              "as `every`; Daly (2006) has the best: sqrt(2 write MTBF) - write for write << MTBF"},
-    ParamSpec{"write", ParamKind::duration, "0s", "0s", "8760h", "", "for how long a job stands still for each checkpoint",
-              "none; seconds to minutes by size and storage"},
+constexpr std::array checkpoint_rows = {
+    param<&CheckpointPlan::every>(
+        {.name = "every",
+         .default_text = "1",
+         .minimum = "0",
+         .meaning = "iterations from one checkpoint to the next, to which a job falls back that is preempted or fails; 0: none is "
+                    "written, it begins anew",
+         .origin = "none: what is lost is less than an iteration until checkpoints are given a time"}),
+    param<&CheckpointPlan::interval>(
+        {.name = "interval",
+         .default_text = "0s",
+         .minimum = "0s",
+         .meaning = "work from one checkpoint to the next of jobs that declare no iterations; 0s: all that was done counts, and "
+                    "nothing is written",
+         .origin = "as `every`; Daly (2006) has the best: sqrt(2 write MTBF) - write for write << MTBF"}),
+    param<&CheckpointPlan::write>({.name = "write",
+                                   .default_text = "0s",
+                                   .minimum = "0s",
+                                   .maximum = "8760h",
+                                   .meaning = "for how long a job stands still for each checkpoint",
+                                   .origin = "none; seconds to minutes by size and storage"}),
 };
 
 /// When iteration `i` of `n` equal parts of `total` begins. Requires: n > 0, i <= n.
@@ -36,11 +47,7 @@ std::uint64_t ended_iterations(Duration total, std::uint64_t n, Duration done) {
 
 }  // namespace
 
-ParamTable checkpoint_params() { return kProgressModelParams; }
-
-CheckpointPlan CheckpointPlan::of(const ParamSet& params) {
-  return {static_cast<std::uint64_t>(params.integer("every")), params.duration("interval"), params.duration("write")};
-}
+ParamTable checkpoint_params() { return checkpoint_rows; }
 
 ProgressModel::ProgressModel(Duration total, std::uint64_t iterations, const KeptWork& kept, Duration overhead,
                              const CheckpointPlan& plan)

@@ -37,9 +37,6 @@ struct CheckpointPlan {
   /// written.
   Duration interval;
   Duration write;  ///< >= 0
-
-  /// By the table "checkpoint".
-  static CheckpointPlan of(const ParamSet& params);
 };
 
 /// What a job brings along from earlier attempts.

@@ -4,24 +4,31 @@
 #include <array>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "core/values/units.hpp"
 
 namespace weft {
 namespace {
 
-constexpr std::array kStorageParams = {
-    ParamSpec{"hosts", ParamKind::text, "", "", "", "",
-              "hosts that store data and checkpoints, and run no jobs: numbers like 60-63; none: only data of jobs that say where "
-              "it lies",
-              "none"},
-    ParamSpec{"rate", ParamKind::bandwidth, "16Tbps", "0", "1000Tbps", "",
-              "what a job gets from all of the storage where no network is simulated; 0: no limit",
-              "Llama 3 (2024), section 3.3.1: the storage of its cluster sustains 2 TB/s"},
+constexpr std::array storage_rows = {
+    // Which hosts there are is known to tools only (tools/simulation/scenario/storage_entries).
+    ParamSpec{.name = "hosts",
+              .kind = ParamKind::text,
+              .default_text = "",
+              .meaning = "hosts that store data and checkpoints, and run no jobs: numbers like 60-63; none: only data of jobs that "
+                         "say where it lies",
+              .origin = "none"},
+    param<&StorageSettings::rate>({.name = "rate",
+                                   .default_text = "16Tbps",
+                                   .minimum = "0",
+                                   .maximum = "1000Tbps",
+                                   .meaning = "what a job gets from all of the storage where no network is simulated; 0: no limit",
+                                   .origin = "Llama 3 (2024), section 3.3.1: the storage of its cluster sustains 2 TB/s"}),
 };
 
 }  // namespace
 
-ParamTable storage_params() { return kStorageParams; }
+ParamTable storage_params() { return storage_rows; }
 
 std::vector<GpuSlot> stores_on(std::span<const HostId> hosts, const ClusterState& cluster) {
   std::vector<GpuSlot> stores;

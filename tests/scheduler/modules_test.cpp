@@ -2,7 +2,7 @@
 
 #include "core/text/params.hpp"
 #include "scheduler/handlers/event_handler.hpp"
-#include "scheduler/lifecycle/job_lifecycle.hpp"
+#include "scheduler/lifecycle/scheduler_settings.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policies/policy.hpp"
 

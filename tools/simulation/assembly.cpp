@@ -5,12 +5,15 @@
 #include <span>
 #include <utility>
 
+#include "core/text/param_rows.hpp"
 #include "host/ranks/host_entity.hpp"
+#include "host/ranks/host_settings.hpp"
 #include "host/ranks/message_tag.hpp"
 #include "host/transport/congestion_control.hpp"
 #include "network/flow/flow_fabric.hpp"
 #include "network/max_min/allocation_policy.hpp"
 #include "scheduler/handlers/event_handler.hpp"
+#include "scheduler/lifecycle/progress_model.hpp"
 #include "scheduler/policies/policy.hpp"
 #include "tools/simulation/scenario/parameter_changes.hpp"
 
@@ -54,8 +57,8 @@ PacketSettings packet_settings(const Parameters& parameters) {
 }
 
 HostSpeeds host_speeds(const Scenario& scenario) {
-  const ParamSet& host = scenario.parameters.of("host");
-  const HostSpeeds::Stragglers stragglers{host.real("straggler_share"), host.real("straggler_speed"), scenario.seed};
+  const auto host = filled<HostSettings>(scenario.parameters.of("host"));
+  const HostSpeeds::Stragglers stragglers{host.straggler_share, host.straggler_speed, scenario.seed};
   return {empty_cluster(scenario).host_count(), scenario.host_speeds, stragglers};
 }
 
@@ -132,15 +135,15 @@ void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
     coupled.emplace(topology, *flow_settings, speeds, planner.may_fold() ? std::optional(planner.tolerance()) : std::nullopt,
                     options.link_demands.get());
   }
-  const ParamSet& params = scenario.parameters.of("host");
+  const auto host_settings = filled<HostSettings>(scenario.parameters.of("host"));
   const HostWiring wiring{
       topology,
       attempts,
       speeds,
-      {*port, params.duration("reduction_time_per_mib"), params.duration("kernel_launch_latency"), params.real("compute_slowdown"),
+      {*port, host_settings.reduction_time_per_mib, host_settings.kernel_launch_latency, host_settings.compute_slowdown,
        observers.records_ops ? Recording::everything : Recording::communication},
       scheduler,
-      scenario.parameters.of("scheduler").duration("control_delay")};
+      scheduler_settings(scenario).control_delay};
   for (std::uint32_t host = 0; host < host_count; ++host) {
     builder.define(hosts[host], std::make_unique<HostEntity>(HostId(host), wiring));
     for (const Time change : speeds.changes(HostId(host))) {
@@ -171,18 +174,13 @@ void Assembly::add_scheduler(EngineBuilder& builder, const Observers& observers)
   JobLifecycleSettings settings;
   settings.policy = make_policy(scenario);
   settings.placer = make_placer(scenario);
-  const ParamSet& params = scenario.parameters.of("scheduler");
-  settings.control_delay = params.duration("control_delay");
-  settings.start_overhead = params.duration("start_overhead");
-  settings.round = params.duration("round");
-  settings.setbacks_max = static_cast<std::uint64_t>(params.integer("setbacks_max"));
-  settings.fast_forward = static_cast<std::uint64_t>(params.integer("fast_forward"));
+  static_cast<SchedulerSettings&>(settings) = scheduler_settings(scenario);
   std::set<Time> changes_of_speed;
   for (std::uint32_t host = 0; host < hosts.size(); ++host) {
     for (const Time change : speeds.changes(HostId(host))) changes_of_speed.insert(change);
   }
   settings.speed_changes.assign(changes_of_speed.begin(), changes_of_speed.end());
-  settings.checkpoints = CheckpointPlan::of(scenario.parameters.of("checkpoint"));
+  settings.checkpoints = filled<CheckpointPlan>(scenario.parameters.of("checkpoint"));
   settings.failures = scenario.failures;
   settings.maintenance = scenario.maintenance;
   settings.storage = scenario.storage;
@@ -245,8 +243,7 @@ void Assembly::add_network(EngineBuilder& builder, const std::vector<EntityId>& 
   if (network_changes(scenario)) packet_network->expect_failures();
   packet_network->add_to(builder, entity_of_host);
   if (network_changes(scenario)) {
-    const Duration control_delay = scenario.parameters.of("scheduler").duration("control_delay");
-    packet_network->watch_cables(builder, scheduler, control_delay, scenario.failures.reroute);
+    packet_network->watch_cables(builder, scheduler, scheduler_settings(scenario).control_delay, scenario.failures.reroute);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/text/param_rows.hpp"
 #include "scheduler/lifecycle/storage.hpp"
 #include "tools/simulation/scenario/storage_entries.hpp"
 
@@ -22,14 +23,17 @@ constexpr std::uint32_t new_plans_max = 16;
 
 FoldingPlanner::FoldingPlanner(const Scenario& scenario, const FlowSettings* flow, const HostSpeeds& speeds, FoldingPlan plan,
                                std::function<void(const std::string&)> on_note)
-    : scenario_(scenario), flow_(flow), speeds_(speeds), plan_(std::move(plan)), on_note_(std::move(on_note)) {}
+    : scenario_(scenario),
+      settings_(filled<HostSettings>(scenario.parameters.of("host"))),
+      flow_(flow),
+      speeds_(speeds),
+      plan_(std::move(plan)),
+      on_note_(std::move(on_note)) {}
 
-const std::string& FoldingPlanner::wish() const { return scenario_.parameters.of("host").text("fold_ranks"); }
-Duration FoldingPlanner::tolerance() const { return scenario_.parameters.of("host").duration("fold_tolerance"); }
 bool FoldingPlanner::is_max_min() const { return scenario_.parameters.of("flow").text("allocation") == "max_min"; }
 
 void FoldingPlanner::check() const {
-  if (wish() != "on") return;
+  if (settings_.fold_ranks != FoldRanks::on) return;
   const SourcePlace place = SourcePlace::named("--set=host.fold_ranks=on");
   if (!is_max_min()) {
     fail("cannot-fold", "ranks are alike only as long as rates are max-min fair", place,
@@ -48,7 +52,7 @@ void FoldingPlanner::check() const {
 bool FoldingPlanner::may_fold() const {
   // Data comes from and goes to other hosts for every rank.
   if (scenario_.mode != Mode::flow || uses_storage(scenario_) || network_changes(scenario_)) return false;
-  if (wish() != "auto") return wish() == "on";
+  if (settings_.fold_ranks != FoldRanks::automatic) return settings_.fold_ranks == FoldRanks::on;
   const auto is_large = [](const JobSpec& job) { return job.gpus >= folded_ranks_min; };
   return is_max_min() && (tolerance() > Duration::zero() || std::ranges::any_of(scenario_.jobs, is_large));
 }
@@ -79,7 +83,7 @@ bool FoldingPlanner::still_holds() {
   if (!plan_.given_up) look_for_folding();
   tell();
   if (!was_folded && plan_.folding == nullptr) return true;
-  if (++plan_.restarts > new_plans_max && wish() == "auto") plan_.given_up = true;
+  if (++plan_.restarts > new_plans_max && settings_.fold_ranks == FoldRanks::automatic) plan_.given_up = true;
   if (plan_.given_up) {
     plan_.folding = nullptr;
     plan_.jobs.clear();

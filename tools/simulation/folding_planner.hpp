@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/values/units.hpp"
+#include "host/ranks/host_settings.hpp"
 #include "host/ranks/host_speed.hpp"
 #include "host/ranks/job.hpp"
 #include "host/symmetry/rank_folding.hpp"
@@ -47,7 +48,7 @@ class FoldingPlanner {
   /// Whether ranks of the scenario are looked at at all.
   bool may_fold() const;
   /// How much the start of ranks may differ that count as alike.
-  Duration tolerance() const;
+  Duration tolerance() const { return settings_.fold_tolerance; }
   /// A job was placed, and its collectives are known; it gets its folding. Requires:
   /// !`folded_by_scheduler` of the run, may_fold().
   void note_placed(RunningJob& job);
@@ -58,7 +59,6 @@ class FoldingPlanner {
   std::string not_folded_because() const;
 
  private:
-  const std::string& wish() const;
   bool is_max_min() const;
   void look_for_folding();
   /// How many of the ranks placed so far are simulated, and why not fewer.
@@ -66,6 +66,7 @@ class FoldingPlanner {
   void tell();
 
   const Scenario& scenario_;
+  HostSettings settings_;
   const FlowSettings* flow_;
   const HostSpeeds& speeds_;
   FoldingPlan plan_;

@@ -189,7 +189,7 @@ void calm(Scenario& scenario, Time from) {
   scenario.failures.hot_spares = scenario.failures.cold_spares = 0;
   scenario.maintenance.drains.clear();
   scenario.maintenance.notice = Duration::zero();
-  if (simulates_network(scenario.mode) && scenario.parameters.of("scheduler").integer("fast_forward") == 0)
+  if (simulates_network(scenario.mode) && !fast_forwards(scenario))
     scenario.parameters.apply("scheduler.fast_forward", "2", SourcePlace::named("weft predict"));
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/text/param_rows.hpp"
+#include "host/ranks/host_settings.hpp"
 #include "tools/simulation/run.hpp"
 
 namespace weft {
@@ -35,7 +37,8 @@ ProbedIteration probe_iteration(const Scenario& scenario, const std::shared_ptr<
   alone.storage = scenario.storage;
   alone.failures.hot_spares = scenario.failures.hot_spares;
   alone.failures.cold_spares = scenario.failures.cold_spares;
-  const bool has_slow_hosts = !scenario.host_speeds.empty() || scenario.parameters.of("host").real("straggler_share") > 0;
+  const bool has_slow_hosts =
+      !scenario.host_speeds.empty() || filled<HostSettings>(scenario.parameters.of("host")).straggler_share > 0;
   if (has_slow_hosts) alone.parameters.apply("host.straggler_share", "0", {});
   JobSpec job;
   job.name = workload->name;

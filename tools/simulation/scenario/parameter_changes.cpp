@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/text/param_rows.hpp"
+#include "scheduler/lifecycle/scheduler_settings.hpp"
 
 namespace weft {
 
@@ -21,15 +22,17 @@ struct Changeable {
 };
 
 void change_checkpoints(const Parameters& parameters, SettingsChange& change) {
-  change.checkpoints = CheckpointPlan::of(parameters.of("checkpoint"));
+  change.checkpoints = filled<CheckpointPlan>(parameters.of("checkpoint"));
 }
 
 constexpr std::array changeable = {
-    Changeable{"scheduler.round", [](const Parameters& parameters,
-                                     SettingsChange& change) { change.round = parameters.of("scheduler").duration("round"); }},
+    Changeable{"scheduler.round",
+               [](const Parameters& parameters, SettingsChange& change) {
+                 change.round = filled<SchedulerSettings>(parameters.of("scheduler")).round;
+               }},
     Changeable{"scheduler.start_overhead",
                [](const Parameters& parameters, SettingsChange& change) {
-                 change.start_overhead = parameters.of("scheduler").duration("start_overhead");
+                 change.start_overhead = filled<SchedulerSettings>(parameters.of("scheduler")).start_overhead;
                }},
     Changeable{"checkpoint.every", change_checkpoints},
     Changeable{"checkpoint.interval", change_checkpoints},

@@ -7,6 +7,7 @@
 
 #include "core/text/counted.hpp"
 #include "core/text/out_of_memory.hpp"
+#include "core/text/param_rows.hpp"
 #include "core/text/source_text.hpp"
 #include "core/text/version.hpp"
 #include "scheduler/failures/fleet.hpp"
@@ -74,7 +75,7 @@ void note_flows_beside_packets(Scenario& scenario) {
 
 void note_unfelt_checkpoints(Scenario& scenario) {
   const auto stores = [](const JobSpec& job) { return job.workload != nullptr && job.checkpoint > Bytes::zero(); };
-  if (scenario.parameters.of("scheduler").integer("fast_forward") == 0 || std::ranges::none_of(scenario.jobs, stores)) return;
+  if (!fast_forwards(scenario) || std::ranges::none_of(scenario.jobs, stores)) return;
   scenario.assumptions.push_back(
       "fast forward: checkpoints that jobs write while they are not simulated put nothing on the network and slow nobody down");
 }
@@ -176,7 +177,11 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
 
 bool network_changes(const Scenario& scenario) { return !scenario.flows && scenario.failures.has_network_failures(); }
 
-bool fast_forwards(const Scenario& scenario) { return scenario.parameters.of("scheduler").integer("fast_forward") > 0; }
+SchedulerSettings scheduler_settings(const Scenario& scenario) {
+  return filled<SchedulerSettings>(scenario.parameters.of("scheduler"));
+}
+
+bool fast_forwards(const Scenario& scenario) { return scheduler_settings(scenario).fast_forward > 0; }
 
 bool detects_congestion(const Scenario& scenario) {
   return scenario.mode == Mode::flow && !scenario.flows && scenario.parameters.of("flow").text("detect_congestion") == "on";

@@ -21,6 +21,7 @@
 #include "scheduler/failures/maintenance_plan.hpp"
 #include "scheduler/handlers/scripted_events.hpp"
 #include "scheduler/lifecycle/job_spec.hpp"
+#include "scheduler/lifecycle/scheduler_settings.hpp"
 #include "scheduler/lifecycle/storage.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
 #include "tools/simulation/scenario/run_flags.hpp"
@@ -89,6 +90,7 @@ struct Scenario {
 /// Do links carry less for a while, so that what the topology says of routes and speeds does not
 /// hold throughout?
 bool network_changes(const Scenario& scenario);
+SchedulerSettings scheduler_settings(const Scenario& scenario);
 /// Whether iterations may be left out (scheduler/fast_forward).
 bool fast_forwards(const Scenario& scenario);
 /// Whether a run of the scenario looks for congestion.

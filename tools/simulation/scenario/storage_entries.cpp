@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/text/counted.hpp"
+#include "core/text/param_rows.hpp"
 #include "tools/simulation/scenario/host_list.hpp"
 
 namespace weft {
@@ -56,7 +57,7 @@ void read_storage(Scenario& scenario) {
   const ParamSet& params = scenario.parameters.of("storage");
   const SourcePlace place = SourcePlace::named("storage.hosts");
   StorageSettings& storage = scenario.storage;
-  storage.rate = params.bandwidth("rate");
+  fill(storage, params);
   const std::string& text = params.text("hosts");
   if (!text.empty()) storage.hosts = hosts_of("storage.hosts", text, host_count, place);
   if (storage.hosts.size() + scenario.failures.spares() >= host_count) {

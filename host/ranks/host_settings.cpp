@@ -1,0 +1,77 @@
+#include "host/ranks/host_settings.hpp"
+
+#include <array>
+
+#include "core/text/param_rows.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::array host_rows = {
+    param<&HostSettings::reduction_time_per_mib>(
+        {.name = "reduction_time_per_mib",
+         .default_text = "0ns",
+         .minimum = "0ns",
+         .maximum = "1s",
+         .meaning =
+             "Time a GPU needs to add up one MiB of received data after it has arrived; zero means hidden behind the transfer",
+         .origin = "collective kernels reduce while they copy, so the sum is hidden unless measured otherwise",
+         .unused = {{"network = none", "job mode simulates no ranks"}}}),
+    param<&HostSettings::fold_ranks>(
+        {.name = "fold_ranks",
+         .default_text = "auto",
+         .choices = "auto|on|off",
+         .meaning = "Whether ranks that behave alike at every instant are simulated once per class (flow mode); auto: where a "
+                    "job has 512 ranks or more or there is a fold_tolerance, unless jobs start at more than 16 different times",
+         .origin = "exact: equitable partitions, host/symmetry/rank_folding.hpp",
+         .unused = {{"network = none", "job mode simulates no ranks"},
+                    {"mode = packet and host.fold_ranks = on", "in packet mode every rank is simulated"}}}),
+    param<&HostSettings::fold_tolerance>(
+        {.name = "fold_tolerance",
+         .default_text = "0ns",
+         .minimum = "0ns",
+         .maximum = "1s",
+         .meaning = "Folds ranks loosely: delays of messages that differ by no more than this count as equal and are taken at "
+                    "their mean, and links that the jobs cannot fill tell no ranks apart; links.csv then has their mean. 0ns: exactly",
+         .origin = "none; a few us where tiers of a fabric differ by as much and transfers take milliseconds",
+         .unused = {{"network = none", "job mode simulates no ranks"},
+                    {"mode = packet", "in packet mode every rank is simulated"},
+                    {"mode = flow and host.fold_ranks = off", "host.fold_ranks is off"},
+                    {"mode = flow and flow.allocation != max_min", "ranks are folded only where rates are max-min fair"}}}),
+    param<&HostSettings::kernel_launch_latency>(
+        {.name = "kernel_launch_latency",
+         .default_text = "0ns",
+         .minimum = "0ns",
+         .maximum = "1s",
+         .meaning = "Before every GPU compute op: what launching it costs where launches are not hidden behind the kernels before",
+         .origin = "traces and models give times of kernels that are queued ahead",
+         .unused = {{"network = none", "job mode simulates no ranks"}}}),
+    param<&HostSettings::compute_slowdown>(
+        {.name = "compute_slowdown",
+         .default_text = "1",
+         .minimum = "1",
+         .maximum = "100",
+         .meaning = "How many times slower GPU compute ops of a rank run while communication of the rank is under way",
+         .origin = "none; kernels of collectives take streaming multiprocessors and memory bandwidth",
+         .unused = {{"network = none", "job mode simulates no ranks"}}}),
+    param<&HostSettings::straggler_share>({.name = "straggler_share",
+                                           .default_text = "0",
+                                           .minimum = "0",
+                                           .maximum = "1",
+                                           .meaning = "Probability of a host to be a straggler, drawn for each by the run's seed",
+                                           .origin = "none"}),
+    param<&HostSettings::straggler_speed>(
+        {.name = "straggler_speed",
+         .default_text = "0.8",
+         .minimum = "0.001",
+         .maximum = "1",
+         .meaning = "Speed of a straggler's compute ops",
+         .origin = "assumption; FALCON (2024) reports computation slowed down by 10 to 30 % on stragglers"}),
+};
+
+}  // namespace
+
+ParamTable host_params() { return host_rows; }
+
+}  // namespace weft
