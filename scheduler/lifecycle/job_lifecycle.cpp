@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array kJobLifecycleParams = {
+constexpr std::array job_lifecycle_params = {
     ParamSpec{"control_delay", ParamKind::duration, "10us", "1ns", "", "",
               "time that a message between scheduler and host takes: start of a job, end of an iteration",
               "round figure between kernel-bypass calls (2.3 us, eRPC, NSDI 2019) and daemons over kernel TCP (tens of us)"},
@@ -38,7 +38,7 @@ constexpr std::array kJobLifecycleParams = {
 
 }  // namespace
 
-ParamTable scheduler_params() { return kJobLifecycleParams; }
+ParamTable scheduler_params() { return job_lifecycle_params; }
 
 /// What the policy sees and does during one pass.
 class JobLifecycle::Pass final : public SchedulingPass {

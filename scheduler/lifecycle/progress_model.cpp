@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array kProgressModelParams = {
+constexpr std::array progress_model_params = {
     ParamSpec{"every", ParamKind::integer, "1", "0", "", "",
               "iterations from one checkpoint to the next, to which a job falls back that is preempted or fails; 0: none is "
               "written, it begins anew",
@@ -36,7 +36,7 @@ std::uint64_t ended_iterations(Duration total, std::uint64_t n, Duration done) {
 
 }  // namespace
 
-ParamTable checkpoint_params() { return kProgressModelParams; }
+ParamTable checkpoint_params() { return progress_model_params; }
 
 CheckpointPlan CheckpointPlan::of(const ParamSet& params) {
   return {static_cast<std::uint64_t>(params.integer("every")), params.duration("interval"), params.duration("write")};

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array kStorageParams = {
+constexpr std::array storage_module_params = {
     ParamSpec{"hosts", ParamKind::text, "", "", "", "",
               "hosts that store data and checkpoints, and run no jobs: numbers like 60-63; none: only data of jobs that say where "
               "it lies",
@@ -21,7 +21,7 @@ constexpr std::array kStorageParams = {
 
 }  // namespace
 
-ParamTable storage_params() { return kStorageParams; }
+ParamTable storage_params() { return storage_module_params; }
 
 std::vector<GpuSlot> stores_on(std::span<const HostId> hosts, const ClusterState& cluster) {
   std::vector<GpuSlot> stores;
