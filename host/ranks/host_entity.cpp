@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 
 namespace weft {
@@ -142,7 +144,7 @@ void HostEntity::handle(const Event& event, EventContext& context) {
       return;
     }
     default:
-      fail_check("event.kind is known", "a host knows event kind " + std::to_string(event.kind), __FILE__, __LINE__);
+      fail_check("event.kind is known", fmt::format("a host knows event kind {}", event.kind), __FILE__, __LINE__);
   }
 }
 
