@@ -15,6 +15,7 @@
 //   incast    groups of 100 hosts to one
 //   sparse    one host in 64 to another
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -63,11 +64,11 @@ void run(benchmark::State& state, Pattern pattern) {
   const SourcePlace place = SourcePlace::named("benchmark");
   ParamSet flow_params_set("flow", flow_params());
   flow_params_set.set("protocol", "none", place);
-  flow_params_set.set("mtu", std::to_string(wire_bytes) + "B", place);
+  flow_params_set.set("mtu", fmt::format("{}B", wire_bytes), place);
   if (pattern == Pattern::shift) flow_params_set.set("routing", "static", place);
   const FlowSettings flow(flow_params_set);
   ParamSet packet_set("packet", packet_params());
-  packet_set.set("ack_interval", std::to_string(ack_interval), place);
+  packet_set.set("ack_interval", fmt::to_string(ack_interval), place);
   const PacketSettings packet(packet_set, make_dcqcn(ParamSet("dcqcn", dcqcn_params())));
 
   FlowList flows;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "topologies/builders.hpp"
@@ -19,7 +21,7 @@ inline std::shared_ptr<const Topology> fat_tree(std::uint32_t k, const std::stri
   const SourcePlace place = SourcePlace::named("benchmark");
   const auto& builder = find_module(topology_builders(), "fat_tree", place);
   ParamSet params("fat_tree", builder.info.params);
-  params.set("k", std::to_string(k), place);
+  params.set("k", fmt::to_string(k), place);
   for (const char* rate : {"nic_rate", "fabric_rate"}) params.set(rate, "100Gbps", place);
   for (const char* length : {"host_fibre", "leaf_fibre", "agg_fibre"}) params.set(length, fibre, place);
   return builder.make(params, place);

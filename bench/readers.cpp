@@ -5,6 +5,7 @@
 // sorted), with a small RMS; what is quadratic here takes minutes in a file of some MB.
 // Argument: items in the file. Counter: bytes_per_second.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -38,7 +39,7 @@ void add(std::string& text, std::string_view pattern, std::int64_t i, std::int64
       continue;
     }
     const char which = pattern[++at];
-    text += std::to_string(which == 'n' ? n : which == 'm' ? n + 1 : which == 'i' ? i : which == 'j' ? i + 1 : (i + 1) % n);
+    text += fmt::to_string(which == 'n' ? n : which == 'm' ? n + 1 : which == 'i' ? i : which == 'j' ? i + 1 : (i + 1) % n);
   }
 }
 
@@ -178,7 +179,7 @@ void read(benchmark::State& state, const Case& of) {
 
 int main(int argc, char** argv) {
   for (const Case& of : cases) {
-    const std::string name = std::string(of.reader) + "/" + std::string(of.what);
+    const std::string name = fmt::format("{}/{}", of.reader, of.what);
     benchmark::RegisterBenchmark(name.c_str(), [&of](benchmark::State& state) { read(state, of); })
         ->RangeMultiplier(4)
         ->Range(1 << 11, 1 << 17)

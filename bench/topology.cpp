@@ -4,6 +4,7 @@
 // peak_MB is the highest resident memory of the whole process so far: run one benchmark at a time
 // (--benchmark_filter) to read it.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include "core/text/params.hpp"
@@ -19,7 +20,7 @@ using namespace weft;
 std::shared_ptr<const Topology> build_clos(std::int64_t nics_per_host) {
   const auto& module = find_module(topology_builders(), "clos", {});
   ParamSet params("clos", module.info.params);
-  params.set("nics_per_host", std::to_string(nics_per_host), {});
+  params.set("nics_per_host", fmt::to_string(nics_per_host), {});
   return module.make(params, {});
 }
 

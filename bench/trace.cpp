@@ -8,6 +8,7 @@
 // peak memory that is reported is that of reading alone; reading includes check_workload().
 // Argument: nodes. Counters: nodes_per_cpu_s, bytes_per_node (peak resident memory), file_MB.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,14 +56,13 @@ void write_goal(const std::filesystem::path& folder, std::uint32_t nodes) {
     file << "rank " << rank << " {\n";
     for (std::uint32_t step = 0; step < steps; ++step) {
       const std::uint32_t id = 3 * step;
-      const auto label = [&](std::uint32_t offset) { return "l" + std::to_string(id + offset); };
-      text = label(0) + ": calc " + std::to_string(1000 + (step * 7 + rank) % 9973) + " cpu 0\n";
-      text += label(1) + ": send " + std::to_string(4096 + step % 1000) + "b to " + std::to_string((rank + 1) % kRanks) + " tag " +
-              std::to_string(step % 4096) + " cpu 0\n";
-      text += label(2) + ": recv " + std::to_string(4096 + step % 1000) + "b from " + std::to_string((rank + kRanks - 1) % kRanks) +
-              " tag " + std::to_string(step % 4096) + " cpu 0\n";
-      if (step > 0) text += label(0) + " requires l" + std::to_string(id - 1) + "\n";
-      text += label(1) + " requires " + label(0) + "\n" + label(2) + " requires " + label(1) + "\n";
+      const auto label = [&](std::uint32_t offset) { return fmt::format("l{}", id + offset); };
+      text = fmt::format("{}: calc {} cpu 0\n", label(0), 1000 + (step * 7 + rank) % 9973);
+      text += fmt::format("{}: send {}b to {} tag {} cpu 0\n", label(1), 4096 + step % 1000, (rank + 1) % kRanks, step % 4096);
+      text += fmt::format("{}: recv {}b from {} tag {} cpu 0\n", label(2), 4096 + step % 1000, (rank + kRanks - 1) % kRanks,
+                          step % 4096);
+      if (step > 0) text += fmt::format("{} requires l{}\n", label(0), id - 1);
+      text += fmt::format("{} requires {}\n{} requires {}\n", label(1), label(0), label(2), label(1));
       file << text;
     }
     file << "}\n";
@@ -87,11 +87,11 @@ std::string attribute(const std::string& name, std::uint32_t field, std::uint64_
 void write_chakra(const std::filesystem::path& folder, std::uint32_t nodes) {
   const std::uint32_t count = nodes / kRanks;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-    std::ofstream file(folder / ("trace." + std::to_string(rank) + ".et"), std::ios::binary);
+    std::ofstream file(folder / fmt::format("trace.{}.et", rank), std::ios::binary);
     file << framed(bytes_field(1, "0.0.4"));
     for (std::uint32_t id = 0; id < count; ++id) {
       const bool is_collective = id % 50 == 49;
-      std::string node = number_field(1, id) + bytes_field(2, (is_collective ? "COLL_" : "COMP_") + std::to_string(id));
+      std::string node = number_field(1, id) + bytes_field(2, (is_collective ? "COLL_" : "COMP_") + fmt::to_string(id));
       node += number_field(3, is_collective ? 7 : 4);
       if (id > 0) node += bytes_field(5, varint(id - 1) + (id > 100 && id % 2 == 0 ? varint(id - 100) : ""));
       if (!is_collective) node += number_field(7, 10 + (id + rank) % 97);

@@ -25,6 +25,7 @@
 // Weft's paths, and a second address of its sender tells acknowledgements to a host from data.
 // Tables hold nothing else, and ns-3 searches them from the top: with global routing it takes more
 // than twice as long for 128 hosts.
+#include <fmt/format.h>
 #include <ns3/boolean.h>
 #include <ns3/channel.h>
 #include <ns3/config.h>
@@ -76,7 +77,7 @@ ParamSet flow_table() {
   const SourcePlace place = SourcePlace::named("ns3_peer");
   ParamSet params("flow", flow_params());
   params.set("protocol", "hpcc", place);
-  params.set("mtu", std::to_string(payload_bytes) + "B", place);
+  params.set("mtu", fmt::format("{}B", payload_bytes), place);
   for (const char* latency : {"wqe_latency", "receive_latency", "completion_latency", "switching_delay"}) {
     params.set(latency, "0ns", place);
   }
@@ -101,7 +102,7 @@ struct PeerCase {
   double hops = 0;  ///< of data packets
 
   PeerCase(std::uint32_t k, std::int64_t bytes_per_host, std::uint32_t fibre_m)
-      : topology(fat_tree(k, std::to_string(fibre_m) + "m")), bytes(bytes_per_host) {
+      : topology(fat_tree(k, fmt::format("{}m", fibre_m))), bytes(bytes_per_host) {
     const std::vector<std::uint32_t> to = destinations(Pattern::random, nodes.host_count());
     for (std::uint32_t host = 0; host < nodes.host_count(); ++host) {
       const NodeId source = topology->endpoints()[host];

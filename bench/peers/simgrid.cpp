@@ -8,6 +8,7 @@
 // cross traffic: plain max-min shares of bandwidth. Links take no time, since SimGrid weighs shares
 // by round-trip time otherwise. Routes are by pair of hosts there, so here two flows of one pair
 // take one path as well. One driving actor starts all flows at their times.
+#include <fmt/format.h>
 #include <simgrid/s4u.hpp>
 
 #include <algorithm>
@@ -97,10 +98,10 @@ PeerResult run_simgrid(const PeerCase& peer) {
   sg::Engine* const engine = sg::Engine::get_instance();
   sg::NetZone* const zone = sg::create_full_zone("fat_tree");
   std::vector<sg::Host*> hosts;
-  for (std::uint32_t i = 0; i < peer.tree.hosts(); ++i) hosts.push_back(zone->create_host("h" + std::to_string(i), 1e9)->seal());
+  for (std::uint32_t i = 0; i < peer.tree.hosts(); ++i) hosts.push_back(zone->create_host(fmt::format("h{}", i), 1e9)->seal());
   std::vector<sg::Link*> links;
   for (std::uint32_t i = 0; i < peer.tree.links(); ++i) {
-    links.push_back(zone->create_link("l" + std::to_string(i), rate_bps / 8)->set_latency(0)->seal());
+    links.push_back(zone->create_link(fmt::format("l{}", i), rate_bps / 8)->set_latency(0)->seal());
   }
   for (const auto& [pair, path] : peer.paths) {
     std::vector<sg::LinkInRoute> route;

@@ -656,9 +656,10 @@ Engine EngineBuilder::build(EngineOptions options) && {
   state->next_balance_ns = state->balance_wait_ns;
   state->make_workers(std::clamp(partition.lp_count, 1U, state->options.threads));
   if (state->options.log.wants(LogLevel::info)) {
-    state->options.log.info(fmt::format(
-        "{} entities in {} logical processes on {} threads, {}", count, partition.lp_count, state->workers.size(),
-        partition.lookahead == Duration::max() ? std::string("which never meet") : "lookahead " + to_text(partition.lookahead)));
+    state->options.log.info(
+        fmt::format("{} entities in {} logical processes on {} threads, {}", count, partition.lp_count, state->workers.size(),
+                    partition.lookahead == Duration::max() ? std::string("which never meet")
+                                                           : fmt::format("lookahead {}", to_text(partition.lookahead))));
   }
   return Engine(std::move(state));
 }

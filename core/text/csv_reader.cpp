@@ -41,7 +41,7 @@ std::optional<Duration> parse_plain_duration(std::string_view text, std::string_
   // Programs print more digits than there are ticks.
   const auto number = plain_number<double>(text);
   if (!number) return std::nullopt;
-  const ParsedQuantity<Duration> one = parse_duration("1" + std::string(unit));
+  const ParsedQuantity<Duration> one = parse_duration(fmt::format("1{}", unit));
   WEFT_CHECK(one.value.has_value(), "a table's unit of time is a unit");
   const double seconds = *number * one.value->in_s();
   if (!(std::abs(seconds) < Duration::max().in_s())) return std::nullopt;
@@ -78,7 +78,8 @@ CsvReader::CsvReader(const SourceText& source, std::span<const CsvColumn> column
     if (at == known.size()) {
       unclaimed.emplace_back(name);
       if (others == OtherColumns::refused) {
-        diagnostics.error("unknown-column", "there is no column " + in_quotes(name), place, suggestion(name, known, "column"));
+        diagnostics.error("unknown-column", fmt::format("there is no column {}", in_quotes(name)), place,
+                          suggestion(name, known, "column"));
       }
     } else if (position_[at] != absent) {
       diagnostics.error("duplicate-column", fmt::format("column {} stands twice", in_quotes(name)), place, "remove one of them");
@@ -89,7 +90,7 @@ CsvReader::CsvReader(const SourceText& source, std::span<const CsvColumn> column
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     if (!columns_[c].required || position_[c] != absent) continue;
     const std::string alike = closest(columns_[c].name, unclaimed);
-    diagnostics.error("missing-column", "the table has no column " + in_quotes(columns_[c].name), source.at(1, 0),
+    diagnostics.error("missing-column", fmt::format("the table has no column {}", in_quotes(columns_[c].name)), source.at(1, 0),
                       alike.empty() ? fmt::format("the first line names the columns; {} is needed", in_quotes(columns_[c].name))
                                     : fmt::format("is it the one called {}?", in_quotes(alike)));
   }
@@ -233,15 +234,15 @@ std::optional<Duration> CsvReader::duration(std::size_t column, std::string_view
   const std::optional<Duration> value = parse_plain_duration(text, unit);
   if (!value) {
     fault(column, "bad-value", fmt::format("{} is no number of {}: {}", name, unit, in_quotes(text)),
-          "write a plain number, like 3600 or 0.5; the unit is " + std::string(unit));
+          fmt::format("write a plain number, like 3600 or 0.5; the unit is {}", unit));
     return std::nullopt;
   }
   if (*value < Duration::zero()) {
-    fault(column, "negative-duration", name + " is negative", "times are 0 or more");
+    fault(column, "negative-duration", fmt::format("{} is negative", name), "times are 0 or more");
     return std::nullopt;
   }
   if (*value > one_year) {
-    fault(column, "out-of-range", name + " is more than a year", "at most " + to_text(one_year));
+    fault(column, "out-of-range", fmt::format("{} is more than a year", name), fmt::format("at most {}", to_text(one_year)));
     return std::nullopt;
   }
   return value;

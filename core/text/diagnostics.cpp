@@ -82,8 +82,9 @@ constexpr std::string_view too_many_errors = "too-many-errors";
 
 /// The line that ends a report of more errors than are kept.
 Diagnostic left_out(std::size_t count, SourcePlace whole_file) {
-  return {Severity::error, std::string(too_many_errors), counted(count, "more error is", "more errors are") + " not shown",
-          std::move(whole_file), "mend the errors above and check again"};
+  return {Severity::error, std::string(too_many_errors),
+          fmt::format("{} not shown", counted(count, "more error is", "more errors are")), std::move(whole_file),
+          "mend the errors above and check again"};
 }
 
 /// How many errors `error` stands for: 1, or as many as left_out() was told.
@@ -105,8 +106,8 @@ void SourcePlace::show(std::string_view text) {
 std::string Diagnostic::to_text() const {
   std::string text = printable(place.file);
   if (place.line > 0) {
-    text += ":" + std::to_string(place.line);
-    if (place.column > 0) text += ":" + std::to_string(place.column);
+    text += fmt::format(":{}", place.line);
+    if (place.column > 0) text += fmt::format(":{}", place.column);
   }
   text += severity == Severity::error ? ": error: " : ": warning: ";
   text += fmt::format("{} [{}]\n", printable(message), code);
@@ -114,7 +115,7 @@ std::string Diagnostic::to_text() const {
     const std::string_view source = place.line_text;
     const auto first = static_cast<std::size_t>(place.shown_from);
     const std::size_t column = place.column > 0 ? static_cast<std::size_t>(place.column) - 1 : 0;
-    const std::string number = std::to_string(place.line);
+    const std::string number = fmt::to_string(place.line);
     const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
     text += fmt::format("{}{} | {}\n", margin, number, printable(source));
     if (place.column > 0 && column >= first) {

@@ -12,7 +12,7 @@ namespace weft {
 std::string LeftOutRows::to_text() const {
   const bool one = rows == 1;
   std::string text = fmt::format("{} left out [{}], {}", counted(rows, "row", "rows"), first.code, one ? "line " : "lines ");
-  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(lines[i]);
+  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : ", ") + fmt::to_string(lines[i]);
   if (rows > lines.size()) text += ", ...";
   return text + (one ? ": " : ", first: ") + first.message;
 }

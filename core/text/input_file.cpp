@@ -84,7 +84,7 @@ int kept_standard_input() {
 
 /// A file descriptor of a regular file, of its own.
 int open_regular(const std::string& path) {
-  const std::string opened = path == "-" ? "/proc/self/fd/" + std::to_string(kept_standard_input()) : path;
+  const std::string opened = path == "-" ? fmt::format("/proc/self/fd/{}", kept_standard_input()) : path;
   // Without waiting for whoever is at the other end of a pipe.
   const int file = open(opened.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   const int why = errno;
@@ -134,7 +134,7 @@ std::size_t InputFile::read(char* bytes, std::size_t room) {
   if (n > 0) {
     state_->unpacked += n;
     if (state_->unpacked > unpacked_bytes_max && gzdirect(state_->file.get()) == 0) {
-      fail(state_->path, "too-large", "the compressed file unpacks to more than " + to_text(unpacked_max()),
+      fail(state_->path, "too-large", fmt::format("the compressed file unpacks to more than {}", to_text(unpacked_max())),
            "if it should, allow more with --unpacked-max=SIZE");
     }
     return static_cast<std::size_t>(n);

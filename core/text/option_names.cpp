@@ -10,7 +10,7 @@ std::string OptionNames::operator()(std::string_view option, std::string_view va
   std::string text(option);
   if (are_fields_) return value.empty() ? text : fmt::format("{}: {}", text, value);
   std::replace(text.begin(), text.end(), '_', '-');
-  return fmt::format("--{}{}", text, value.empty() ? "" : "=" + std::string(value));
+  return fmt::format("--{}{}", text, value.empty() ? "" : fmt::format("={}", value));
 }
 
 }  // namespace weft

@@ -46,7 +46,7 @@ bool is_same_quantity(const ParamSet& a, const ParamSet& b, const ParamSpec& row
     case ParamKind::length:
       return a.length(row.name) == b.length(row.name);
     default:
-      fail_check("kind is a quantity", std::string(row.name) + " is a quantity", __FILE__, __LINE__);
+      fail_check("kind is a quantity", fmt::format("{} is a quantity", row.name), __FILE__, __LINE__);
   }
 }
 

@@ -62,7 +62,7 @@ std::size_t first_invalid_utf8(std::string_view text) {
 }  // namespace
 
 SourceText SourceText::read(const std::string& path) {
-  return naming_memory_use("while reading " + path, [&path] {
+  return naming_memory_use(fmt::format("while reading {}", path), [&path] {
     InputFile file(path);
     std::string text;
     // What a plain file holds; packed ones hold more. Beyond a gigabyte the text may grow as it

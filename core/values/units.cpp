@@ -104,7 +104,7 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
     if (c >= '0' && c <= '9') {
       any_digit = true;
       if (significant > 0 || c != '0') {
-        if (++significant > 30) return fail(quoted + " has too many digits", "write it with a larger unit");
+        if (++significant > 30) return fail(fmt::format("{} has too many digits", quoted), "write it with a larger unit");
       }
       digits = digits * 10 + (c - '0');
       if (after_point) --exponent;
@@ -121,14 +121,14 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
     int written = 0;
     const auto [end, ec] = std::from_chars(first, text.data() + text.size(), written);
     if (ec != std::errc() || written > 40 || written < -40) {
-      return fail(quoted + " is out of range", units_help);
+      return fail(fmt::format("{} is out of range", quoted), units_help);
     }
     exponent += written;
     i = static_cast<std::size_t>(end - text.data());
   }
   while (i < text.size() && text[i] == ' ') ++i;
   const std::string_view suffix = text.substr(i);
-  if (suffix.empty()) return fail(quoted + " has no unit", units_help);
+  if (suffix.empty()) return fail(fmt::format("{} has no unit", quoted), units_help);
   const Unit* unit = nullptr;
   for (const std::span<const Unit> known : {units, spellings}) {
     for (const Unit& candidate : known) {
@@ -138,24 +138,24 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
   if (unit == nullptr) {
     return fail(fmt::format("\"{}\" is not a unit of {}", suffix, what), units_help);
   }
-  if (negative && digits != 0) return fail(quoted + " is negative", fmt::format("a {} here is zero or more", what));
+  if (negative && digits != 0) return fail(fmt::format("{} is negative", quoted), fmt::format("a {} here is zero or more", what));
   constexpr Wide limit = static_cast<Wide>(1) << 120;
   const std::string range_help = fmt::format("the largest {} is {}{}", what, Wide{INT64_MAX} * divisor / unit->scale, unit->name);
   Wide value = digits;
   if (value != 0) {
-    if (value > limit / unit->scale) return fail(quoted + " is out of range", range_help);
+    if (value > limit / unit->scale) return fail(fmt::format("{} is out of range", quoted), range_help);
     value *= unit->scale;
     for (; exponent > 0; --exponent) {
-      if (value > limit / 10) return fail(quoted + " is out of range", range_help);
+      if (value > limit / 10) return fail(fmt::format("{} is out of range", quoted), range_help);
       value *= 10;
     }
     for (; exponent < 0 && value % 10 == 0; ++exponent) value /= 10;
     if (exponent < 0 || value % divisor != 0) {
-      return fail(quoted + " is finer than can be represented",
-                  divisor == 1 ? "the smallest step is 1" + std::string(units.front().name) : "the smallest step is 10ps");
+      return fail(fmt::format("{} is finer than can be represented", quoted),
+                  divisor == 1 ? fmt::format("the smallest step is 1{}", units.front().name) : "the smallest step is 10ps");
     }
     value /= divisor;
-    if (value > std::numeric_limits<std::int64_t>::max()) return fail(quoted + " is out of range", range_help);
+    if (value > std::numeric_limits<std::int64_t>::max()) return fail(fmt::format("{} is out of range", quoted), range_help);
   }
   return ParsedCount{static_cast<std::int64_t>(value), {}};
 }
@@ -201,7 +201,7 @@ std::string count_text(Wide count, std::span<const Unit> units) {
 
 }  // namespace
 
-void fail_unit_overflow(const char* operation) { throw OverflowFailure(std::string(operation) + " does not fit 64 bits"); }
+void fail_unit_overflow(const char* operation) { throw OverflowFailure(fmt::format("{} does not fit 64 bits", operation)); }
 
 Duration Duration::from_seconds(double seconds) {
   const double ticks = std::round(seconds * static_cast<double>(ticks_per_s));

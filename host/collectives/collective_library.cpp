@@ -44,7 +44,7 @@ ChunkRule read_chunk(const std::string& text, const std::string& param) {
   if (text == "none") return {};
   const ChunkRule rule{false, *read_bytes_or(text, auto_choice, param)};
   if (rule.size == Bytes::zero()) {
-    fail("bad-value", param + ": chunks of nothing move nothing", SourcePlace::named(param),
+    fail("bad-value", fmt::format("{}: chunks of nothing move nothing", param), SourcePlace::named(param),
          "write auto, none, or a size such as 2MiB");
   }
   return rule;
@@ -170,11 +170,11 @@ class TableWithChoices {
       for (const auto& module : collective_algorithms()) {
         const ParamSet defaults(std::string(module.info.name), module.info.params);
         if (!module.make(defaults)->supports(static_cast<CollectiveType>(type))) continue;
-        choices_[type] += "|" + std::string(module.info.name);
+        choices_[type] += fmt::format("|{}", module.info.name);
       }
       table_[type].choices = choices_[type];
     }
-    for (const auto& module : collective_protocols()) choices_[collective_types] += "|" + std::string(module.info.name);
+    for (const auto& module : collective_protocols()) choices_[collective_types] += fmt::format("|{}", module.info.name);
     table_[collective_types].choices = choices_[collective_types];
   }
   TableWithChoices(const TableWithChoices&) = delete;

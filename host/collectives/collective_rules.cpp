@@ -125,8 +125,8 @@ class RulesReader {
   RuleRange sizes(const pb::Rule& given, const FieldPlaces& inside, const std::string& what, const std::string& minimum,
                   const std::string& maximum) {
     RuleRange range;
-    range.minimum = size(given, inside, what + "_min", minimum, range.minimum);
-    range.maximum = size(given, inside, what + "_max", maximum, range.maximum);
+    range.minimum = size(given, inside, fmt::format("{}_min", what), minimum, range.minimum);
+    range.maximum = size(given, inside, fmt::format("{}_max", what), maximum, range.maximum);
     return checked(range, given, inside, what, to_text(Bytes::of(range.minimum)));
   }
 
@@ -136,17 +136,19 @@ class RulesReader {
     if (has_minimum) range.minimum = minimum;
     if (has_maximum) range.maximum = maximum;
     if (has_maximum && maximum == 0) {
-      diagnostics_.error("out-of-range", "no group has 0 " + what, inside.of(given, what + "_max"), "write 1 or more");
+      diagnostics_.error("out-of-range", fmt::format("no group has 0 {}", what), inside.of(given, fmt::format("{}_max", what)),
+                         "write 1 or more");
       return {};
     }
-    return checked(range, given, inside, what, std::to_string(minimum));
+    return checked(range, given, inside, what, fmt::to_string(minimum));
   }
 
   RuleRange checked(const RuleRange& range, const pb::Rule& given, const FieldPlaces& inside, const std::string& what,
                     const std::string& minimum) {
     if (range.minimum <= range.maximum) return range;
     diagnostics_.error("out-of-range", fmt::format("{}_max is below {}_min, which is {}", what, what, minimum),
-                       inside.of(given, what + "_max"), "no request could meet the rule; both bounds belong to the range");
+                       inside.of(given, fmt::format("{}_max", what)),
+                       "no request could meet the rule; both bounds belong to the range");
     return {};
   }
 

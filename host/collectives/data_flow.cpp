@@ -65,8 +65,8 @@ class DataFlow {
              std::uint32_t other_step = DataFlowFault::at_end) {
     if (faults_.size() < faults_max_) faults_.push_back({position, step, other_step, code, std::move(message)});
   }
-  static std::string rank(std::uint32_t position) { return "rank " + std::to_string(position); }
-  static std::string of_part(std::uint32_t part) { return "part " + std::to_string(part); }
+  static std::string rank(std::uint32_t position) { return fmt::format("rank {}", position); }
+  static std::string of_part(std::uint32_t part) { return fmt::format("part {}", part); }
 
   static void append(const PartSpan& span, std::vector<std::uint32_t>& parts) {
     for (std::uint32_t i = 0; i < span.count; ++i) parts.push_back(span.part(i));
@@ -158,7 +158,7 @@ class DataFlow {
       const auto stuck = std::find_if(pending_[p].begin(), pending_[p].end(), [](std::uint32_t count) { return count > 0; });
       if (stuck == pending_[p].end()) continue;
       fault(p, static_cast<std::uint32_t>(stuck - pending_[p].begin()), "waits-for-ever",
-            rank(p) + " never gets past this step: steps wait for each other in a circle");
+            fmt::format("{} never gets past this step: steps wait for each other in a circle", rank(p)));
     }
   }
 

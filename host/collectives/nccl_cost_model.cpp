@@ -162,7 +162,7 @@ class NcclCostModel {
     if (is_mesh()) simulated = std::min(rings_max, std::max(simulated, hosts_ == 1 ? 2 * (ranks_ - 1) : fewest_));
     ring.alike = std::max(1U, ring.channels / simulated);
     if (ring.module == "ring") {
-      ring.params.emplace_back("channels", std::to_string(simulated));
+      ring.params.emplace_back("channels", fmt::to_string(simulated));
       ring.params.emplace_back("order", "hosts");
     }
     if (rooted) {
@@ -203,7 +203,7 @@ class NcclCostModel {
     // A channel has both trees of a pair, and one NIC.
     const std::uint32_t pairs = std::min({tree.channels, driven_nics_, rings_max / 2});
     tree.alike = tree.channels / pairs;
-    tree.params.emplace_back("channels", std::to_string(2 * pairs));
+    tree.params.emplace_back("channels", fmt::to_string(2 * pairs));
     tree.params.emplace_back("piece", size_text(std::max(tree_chunk(protocol) * tree.alike, bytes_ / (2 * pairs) / tree_pieces)));
     choices.push_back(std::move(tree));
   }
@@ -266,7 +266,7 @@ class NcclCostModel {
     // As many pieces as fill the trees, fewer for groups of very many messages: each piece has
     // about two inside for every two members of a host.
     const double messages = ranks_ * std::max(8.0, per_host_);
-    tree.params.emplace_back("pieces", std::to_string(static_cast<int>(std::clamp(nvls_tree_messages / messages, 8.0, 64.0))));
+    tree.params.emplace_back("pieces", fmt::to_string(static_cast<int>(std::clamp(nvls_tree_messages / messages, 8.0, 64.0))));
     choices.push_back(std::move(tree));
   }
 

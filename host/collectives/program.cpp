@@ -157,7 +157,7 @@ class ProgramReader {
     }
     if (file_.root() >= n || (file_.root() > 0 && !has_root(type_))) {
       diagnostics_.error("bad-value",
-                         has_root(type_) ? "the root is no rank of the program" : std::string(to_text(type_)) + " has no root",
+                         has_root(type_) ? "the root is no rank of the program" : fmt::format("{} has no root", to_text(type_)),
                          places_.of(file_, "root"), has_root(type_) ? "ranks count from 0" : "leave it out");
     }
     if (file_.role_size() == 0) {
@@ -179,7 +179,7 @@ class ProgramReader {
       if (!list.error.empty()) {
         diagnostics_.error("bad-value", fmt::format("ranks {}: {}", in_quotes(role.ranks()), list.error),
                            role.ranks().empty() ? places_.of(file_, "role", index) : inside.of(role, "ranks"),
-                           "write ranks: \"0-3,8\", for example; ranks are below " + std::to_string(file_.ranks()));
+                           fmt::format("write ranks: \"0-3,8\", for example; ranks are below {}", file_.ranks()));
       }
       ranks = std::move(list.ranks);
     }
@@ -227,7 +227,8 @@ class ProgramReader {
       if (found == by_name.end()) {
         std::vector<std::string> names;
         for (const auto& [name, number] : by_name) names.push_back(name);
-        diagnostics_.error("unknown-step", "no step above is called " + in_quotes(given.after(i)), inside.of(given, "after", i),
+        diagnostics_.error("unknown-step", fmt::format("no step above is called {}", in_quotes(given.after(i))),
+                           inside.of(given, "after", i),
                            names.empty() ? "steps wait for steps above them" : suggestion(given.after(i), names, "step"));
       } else if (std::find(step.after.begin(), step.after.end(), found->second) == step.after.end()) {
         step.after.push_back(found->second);
@@ -274,7 +275,7 @@ class ProgramReader {
 
   void check_peer(bool is_rank, const SourcePlace& place) {
     if (is_rank) return;
-    diagnostics_.error("out-of-range", "there is no such rank", place, "ranks are below " + std::to_string(file_.ranks()));
+    diagnostics_.error("out-of-range", "there is no such rank", place, fmt::format("ranks are below {}", file_.ranks()));
   }
 
   /// "3" or "3-5".
@@ -292,10 +293,11 @@ class ProgramReader {
       }
     }
     if (!is_range || last < first) {
-      diagnostics_.error("bad-value", in_quotes(text) + " names no parts", place, "write parts: \"2\" or parts: \"4-7\"");
+      diagnostics_.error("bad-value", fmt::format("{} names no parts", in_quotes(text)), place,
+                         "write parts: \"2\" or parts: \"4-7\"");
     } else if (last >= file_.parts()) {
-      diagnostics_.error("out-of-range", "there is no part " + std::to_string(last), place,
-                         "parts are below " + std::to_string(file_.parts()));
+      diagnostics_.error("out-of-range", fmt::format("there is no part {}", last), place,
+                         fmt::format("parts are below {}", file_.parts()));
     } else {
       parts = {first, last - first + 1, {}, {}};
     }
@@ -344,7 +346,7 @@ class ProgramReader {
   }
   std::string parts_text(const StepRef& ref) const {
     const auto [first, count] = parts_of(ref);
-    return count == 1 ? "part " + std::to_string(first) : fmt::format("parts {}-{}", first, first + count - 1);
+    return count == 1 ? fmt::format("part {}", first) : fmt::format("parts {}-{}", first, first + count - 1);
   }
 
   /// At most one error of a kind for a step of the file, whatever number of ranks runs into it.
@@ -379,8 +381,8 @@ class ProgramReader {
     }
     for (const auto& [ranks, messages] : between) {
       const auto& [sends, receives] = messages;
-      const std::string from = "rank " + std::to_string(ranks.first);
-      const std::string to = "rank " + std::to_string(ranks.second);
+      const std::string from = fmt::format("rank {}", ranks.first);
+      const std::string to = fmt::format("rank {}", ranks.second);
       for (std::size_t k = 0; k < std::max(sends.size(), receives.size()); ++k) {
         if (k >= receives.size()) {
           report_once(sends[k], "unmatched-send",

@@ -23,7 +23,7 @@ void for_each_host(std::string_view text, const std::string& param, const std::s
     const std::size_t colon = item.find(':');
     if (colon == 0 || colon == std::string_view::npos) {
       fail("bad-value", fmt::format("{}: {} is not a host, a colon and a value", param, in_quotes(item)), SourcePlace::named(param),
-           "write none, or hosts such as " + example);
+           fmt::format("write none, or hosts such as {}", example));
     }
     add(std::string(trimmed(item.substr(0, colon), blanks)), trimmed(item.substr(colon + 1), blanks));
   }
@@ -35,7 +35,7 @@ Quantity read_positive(const ParsedQuantity<Quantity>& parsed, Quantity least, s
     fail("bad-value", fmt::format("{}: {}", param, parsed.error.message), SourcePlace::named(param), parsed.error.help);
   if (*parsed.value < least) {
     fail("bad-value", fmt::format("{}: {} is too little", param, in_quotes(text)), SourcePlace::named(param),
-         "at least " + to_text(least));
+         fmt::format("at least {}", to_text(least)));
   }
   return *parsed.value;
 }
@@ -62,7 +62,7 @@ std::vector<HostDefect> read_pausing_hosts(std::string_view text, const std::str
 }
 
 bool concerns(const HostDefect& defect, const Topology& topology, HostId host) {
-  if (matches_pattern(defect.hosts, "host" + std::to_string(host.index()))) return true;
+  if (matches_pattern(defect.hosts, fmt::format("host{}", host.index()))) return true;
   return std::ranges::any_of(topology.endpoints_of(host),
                              [&](NodeId endpoint) { return matches_pattern(defect.hosts, topology.node_name(endpoint)); });
 }
@@ -74,7 +74,7 @@ void check_defects(const std::vector<HostDefect>& defects, const Topology& topol
     bool is_used = false;
     for (std::uint32_t host = 0; host < topology.host_count() && !is_used; ++host) {
       is_used = concerns(defect, topology, HostId(host));
-      known.push_back("host" + std::to_string(host));
+      known.push_back(fmt::format("host{}", host));
     }
     if (is_used) continue;
     diagnostics.error("unknown-host", fmt::format("{}: {} is no host of {}", param, in_quotes(defect.hosts), topology.name()),

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 
 namespace weft {
@@ -68,7 +70,7 @@ void HostEntity::handle(const Event& event, EventContext& context) {
       return;
     }
     default:
-      fail_check("event.kind is known", "a host knows event kind " + std::to_string(event.kind), __FILE__, __LINE__);
+      fail_check("event.kind is known", fmt::format("a host knows event kind {}", event.kind), __FILE__, __LINE__);
   }
 }
 

@@ -40,12 +40,13 @@ RateOrShare rate_or_share(std::string_view text, const std::string& param) {
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), found.share);
     found.share /= 100;
     if (error == std::errc() && end == number.data() + number.size() && found.share > 0 && found.share <= 1) return found;
-    throw bad_value(param, in_quotes(text) + " is no share of the line's rate above 0% and up to 100%",
+    throw bad_value(param, fmt::format("{} is no share of the line's rate above 0% and up to 100%", in_quotes(text)),
                     "write a share such as 0.1%, or a rate such as 40Mbps");
   }
   const std::optional<Bandwidth> rate = read_bandwidth_or(text, "0", param);
   if (!rate || *rate == Bandwidth::bps(0))
-    throw bad_value(param, in_quotes(text) + " is nothing", "write a rate such as 40Mbps, or a share of the line's such as 0.1%");
+    throw bad_value(param, fmt::format("{} is nothing", in_quotes(text)),
+                    "write a rate such as 40Mbps, or a share of the line's such as 0.1%");
   found.rate = *rate;
   return found;
 }

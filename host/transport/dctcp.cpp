@@ -18,7 +18,7 @@ namespace {
 std::optional<Bytes> initial_window_of(const std::string& text, const std::string& param) {
   const std::optional<Bytes> window = read_bytes_or(text, "auto", param);
   if (!window || *window > Bytes::zero()) return window;
-  fail("bad-value", param + ": a window of nothing sends nothing", SourcePlace::named(param),
+  fail("bad-value", fmt::format("{}: a window of nothing sends nothing", param), SourcePlace::named(param),
        "write auto, or a size such as 100kB");
 }
 

@@ -59,7 +59,7 @@ void FlowListSource::handle(const Event& event, EventContext& context) {
       last_delivery_ = context.now();
       return;
     default:
-      fail_check("event.kind is known", "a flow list source knows event kind " + std::to_string(event.kind), __FILE__, __LINE__);
+      fail_check("event.kind is known", fmt::format("a flow list source knows event kind {}", event.kind), __FILE__, __LINE__);
   }
 }
 

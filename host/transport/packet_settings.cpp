@@ -45,7 +45,7 @@ QueuePairWindow read_window(const std::string& text, const std::string& param) {
   if (text == "none") return {false, std::nullopt};
   const QueuePairWindow window{true, read_bytes_or(text, "auto", param)};
   if (window.bytes && *window.bytes == Bytes::zero()) {
-    fail("bad-value", param + ": a window of nothing sends nothing", SourcePlace::named(param),
+    fail("bad-value", fmt::format("{}: a window of nothing sends nothing", param), SourcePlace::named(param),
          "write auto, none, or a size such as 500kB");
   }
   return window;

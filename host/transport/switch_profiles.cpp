@@ -72,21 +72,21 @@ SwitchProfile read_profile(std::string_view text, const std::string& param) {
   };
   SwitchProfile profile;
   if (colon != std::string_view::npos) profile.switches = std::string(trimmed(text.substr(0, colon), separators));
-  if (profile.switches.empty()) fail(in_quotes(text) + " does not say which switches it is for");
+  if (profile.switches.empty()) fail(fmt::format("{} does not say which switches it is for", in_quotes(text)));
   ParamSet settings(param, profile_settings);
   std::string_view rest = trimmed(text.substr(colon + 1), separators);
   while (!rest.empty()) {
     const std::string_view item = next_part(rest, separators);
     rest = trimmed(rest, separators);
     const std::size_t equals = item.find('=');
-    if (equals == 0 || equals == std::string_view::npos) fail(in_quotes(item) + " is not name=value");
+    if (equals == 0 || equals == std::string_view::npos) fail(fmt::format("{} is not name=value", in_quotes(item)));
     settings.set(item.substr(0, equals), item.substr(equals + 1), place);
   }
   fill_given(profile, settings);
   const bool sets_priorities = profile.alpha || profile.lossy_alpha || profile.ecn_kmin || profile.ecn_kmax || profile.ecn_pmax;
-  if (!profile.buffer && !sets_priorities) fail(in_quotes(text) + " sets nothing");
+  if (!profile.buffer && !sets_priorities) fail(fmt::format("{} sets nothing", in_quotes(text)));
   if (profile.buffer && profile.priority)
-    fail(in_quotes(text) + " gives a priority a buffer, which all priorities of a switch share");
+    fail(fmt::format("{} gives a priority a buffer, which all priorities of a switch share", in_quotes(text)));
   return profile;
 }
 
@@ -104,7 +104,7 @@ std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std
 
 bool selects(const SwitchProfile& profile, const Topology& topology, NodeId packet_switch) {
   const Node& node = topology.node(packet_switch);
-  if (profile.switches == "level" + std::to_string(node.level)) return true;
+  if (profile.switches == fmt::format("level{}", node.level)) return true;
   const auto classes = topology.buffer_classes();
   if (node.buffer_class < classes.size() && profile.switches == classes[node.buffer_class].name) return true;
   const std::string name = topology.node_name(packet_switch);
@@ -121,7 +121,7 @@ void check_profiles(const std::vector<SwitchProfile>& profiles, const Topology& 
       if (topology.node(id).kind != NodeKind::packet_switch) continue;
       is_used = selects(profile, topology, id);
       known.insert(topology.node_name(id));
-      known.insert("level" + std::to_string(topology.node(id).level));
+      known.insert(fmt::format("level{}", topology.node(id).level));
     }
     if (!is_used) {
       for (const BufferClass& buffer_class : topology.buffer_classes()) known.insert(buffer_class.name);
@@ -133,7 +133,7 @@ void check_profiles(const std::vector<SwitchProfile>& profiles, const Topology& 
     if (profile.priority && *profile.priority >= priorities) {
       diagnostics.error("unknown-priority",
                         fmt::format("{} names priority {}, and switches of this run have {}", param, *profile.priority,
-                                    priorities == 1 ? "0 only" : "0 to " + std::to_string(priorities - 1)),
+                                    priorities == 1 ? "0 only" : fmt::format("0 to {}", priorities - 1)),
                         SourcePlace::named(param), "leave it out");
     }
   }

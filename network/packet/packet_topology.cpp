@@ -80,7 +80,7 @@ PacketTopology::Route PacketTopology::route(NodeId source, NodeId destination, s
            "lead flow.routes past the host");
   }
   if (followed.is_too_long) {
-    refuse("long-path", "has more than " + counted(QueuePairs::hops_max, "hop", "hops"), "shorten flow.routes");
+    refuse("long-path", fmt::format("has more than {}", counted(QueuePairs::hops_max, "hop", "hops")), "shorten flow.routes");
   }
   return std::move(followed.route);
 }

@@ -73,7 +73,7 @@ class RoutesReader {
       if (!to) continue;
       const Entry entry{link ? topology_.link(*link).source : NodeId::none(), number, i};
       if (!is_endpoint(topology_.node(*to).kind)) {
-        diagnostics_.error("not-an-endpoint", in_quotes(given.to(i)) + " is no endpoint", place_of(entry),
+        diagnostics_.error("not-an-endpoint", fmt::format("{} is no endpoint", in_quotes(given.to(i))), place_of(entry),
                            "routes lead to GPUs, or to ports of hosts without GPUs");
         continue;
       }
@@ -94,7 +94,8 @@ class RoutesReader {
     const std::optional<NodeId> via = node_called(given.via(), number, "via", 0);
     if (!at || !via) return {};
     if (topology_.node(*at).kind != NodeKind::packet_switch) {
-      diagnostics_.error("not-a-switch", in_quotes(given.at()) + " is no packet switch", inside(number).of(given, "at"),
+      diagnostics_.error("not-a-switch", fmt::format("{} is no packet switch", in_quotes(given.at())),
+                         inside(number).of(given, "at"),
                          "hosts choose their ports by flow.routing; routes are for the switches between them");
       return {};
     }
@@ -108,11 +109,12 @@ class RoutesReader {
       for (const LinkId link : topology_.out_links(*at))
         neighbours.push_back(topology_.node_name(topology_.link(link).destination));
       diagnostics_.error("no-cable", fmt::format("no cable joins {} and {}", given.at(), given.via()),
-                         inside(number).of(given, "via"), suggestion(given.via(), neighbours, "neighbour of " + given.at()));
+                         inside(number).of(given, "via"),
+                         suggestion(given.via(), neighbours, fmt::format("neighbour of {}", given.at())));
     } else {
       diagnostics_.error("no-cable", fmt::format("there is no cable {} between {} and {}", given.cable(), given.at(), given.via()),
                          inside(number).of(given, "cable"),
-                         counted(cables, "cable joins", "cables join") + " them, counted from 0");
+                         fmt::format("{} them, counted from 0", counted(cables, "cable joins", "cables join")));
     }
     return {};
   }
@@ -126,7 +128,8 @@ class RoutesReader {
       for (const auto& [known_name, node] : nodes_) known.push_back(known_name);
     }
     const std::string best = closest(name, known);
-    diagnostics_.error("unknown-node", "there is no node " + in_quotes(name), inside(route).of(file_.route(route), field, index),
+    diagnostics_.error("unknown-node", fmt::format("there is no node {}", in_quotes(name)),
+                       inside(route).of(file_.route(route), field, index),
                        best.empty() ? "`weft topology convert` writes a topology with all names"
                                     : fmt::format("did you mean {}?", in_quotes(best)));
     return {};
@@ -183,7 +186,7 @@ class RoutesReader {
     bool has_routes_only = true;
     const auto first = std::find_if(steps_.begin(), steps_.end(), [&](const Step& step) { return step.node == again; });
     for (auto step = first; step != steps_.end(); ++step) {
-      circle += topology_.node_name(step->node) + " -> ";
+      circle += fmt::format("{} -> ", topology_.node_name(step->node));
       has_routes_only = has_routes_only && !routes_->next(step->node, to).is_none();
     }
     diagnostics_.error(

@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/csv_reader.hpp"
 #include "core/text/param_rows.hpp"
@@ -19,7 +21,7 @@ DurationModel duration_model(const std::string& text, const std::string& param) 
   return DurationModel::parse(text, SourcePlace::named(param));
 }
 
-constexpr std::array kFailurePlanParams = {
+constexpr std::array failure_plan_params = {
     param<&FailureSettings::mtbf_h, PartKind::gpu>(
         {.name = "gpu_mtbf_hours",
          .default_text = "0",
@@ -160,9 +162,9 @@ constexpr std::array kFailurePlanParams = {
 };
 
 // Purposes of random streams: by kind of part the next ones.
-constexpr std::uint32_t kFailureDraw = 0x6661696c;  // "fail"
-constexpr std::uint32_t kRepairDraw = 0x72657061;   // "repa"
-constexpr std::uint32_t kLoggedRepairDraw = 0x72656c6f;
+constexpr std::uint32_t failure_draw = 0x6661696c;  // "fail"
+constexpr std::uint32_t repair_draw = 0x72657061;   // "repa"
+constexpr std::uint32_t logged_repair_draw = 0x72656c6f;
 
 /// Hours as a Duration; max() beyond the clock.
 Duration hours(double value) {
@@ -174,7 +176,7 @@ Duration hours(double value) {
 
 }  // namespace
 
-ParamTable failure_params() { return kFailurePlanParams; }
+ParamTable failure_params() { return failure_plan_params; }
 
 // Lanczos's approximation with g = 7 and nine terms (coefficients of Godfrey).
 double gamma_function(double x) {
@@ -212,7 +214,7 @@ std::vector<LoggedFailure> read_failure_log(const SourceText& source, const Clus
     const auto at = rows.duration(time_s, "s");
     const auto part = parts.find(rows.field(part_name));
     if (!part) {
-      rows.fault(part_name, "unknown-part", "the cluster has no part \"" + std::string(rows.field(part_name)) + "\"",
+      rows.fault(part_name, "unknown-part", fmt::format("the cluster has no part \"{}\"", rows.field(part_name)),
                  parts.help(rows.field(part_name)));
     }
     const bool has_repair = rows.is_given(repair_s);
@@ -220,11 +222,11 @@ std::vector<LoggedFailure> read_failure_log(const SourceText& source, const Clus
     const auto share = rows.is_given(factor) ? parse_factor(rows.field(factor)) : std::optional(0.0);
     const bool is_link = part && part->kind == PartKind::link;
     if (!share) {
-      rows.fault(factor, "bad-factor", "\"" + std::string(rows.field(factor)) + "\" is no share of a speed",
+      rows.fault(factor, "bad-factor", fmt::format("\"{}\" is no share of a speed", rows.field(factor)),
                  "write a number from 0, which is out, to less than 1");
     } else if (part && *share > 0 && !is_link) {
       rows.fault(factor, "bad-factor",
-                 "\"" + std::string(rows.field(part_name)) + "\" is no link, and only links carry a share of their speed",
+                 fmt::format("\"{}\" is no link, and only links carry a share of their speed", rows.field(part_name)),
                  "leave it empty, or name a cable, like leaf0->spine0");
       continue;
     }
@@ -255,7 +257,7 @@ FailurePlan::FailurePlan(const FailureSettings& settings, const ClusterState& cl
     : weibull_shape_(settings.weibull_shape), seed_(seed) {
   for (std::uint32_t row = 0; row < settings.log.size(); ++row) {
     const LoggedFailure& failure = settings.log[row];
-    const Duration repair = failure.repair ? *failure.repair : settings.repair.sample(RandomStream(seed_, row, kLoggedRepairDraw));
+    const Duration repair = failure.repair ? *failure.repair : settings.repair.sample(RandomStream(seed_, row, logged_repair_draw));
     upcoming_.push({failure.at, failure.part, repair, false, failure.fault, failure.share});
   }
   const auto begin = [&](PartKind kind, Fault fault, double mtbf_h, const DurationModel& repair, double share) {
@@ -279,12 +281,12 @@ void FailurePlan::renew(const Failure& failure, Time now) {
   const auto stream = [&](std::uint32_t purpose) {
     return RandomStream(seed_, failure.part.index, purpose + static_cast<std::uint32_t>(number), episode);
   };
-  const double draw = stream(kFailureDraw).exponential(1);
+  const double draw = stream(failure_draw).exponential(1);
   double until_h = process.scale_h * draw;
   if (weibull_shape_ != 1) until_h = draw > 0 ? process.scale_h * portable_exp(portable_log(draw) / weibull_shape_) : 0;
   const Duration until = hours(until_h);
   if (until >= Time::max() - now) return;
-  upcoming_.push({now + until, failure.part, process.repair.sample(stream(kRepairDraw)), true, failure.fault, process.share});
+  upcoming_.push({now + until, failure.part, process.repair.sample(stream(repair_draw)), true, failure.fault, process.share});
 }
 
 Failure FailurePlan::take() {

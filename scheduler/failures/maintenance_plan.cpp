@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/csv_reader.hpp"
 #include "core/text/param_rows.hpp"
 #include "scheduler/failures/part.hpp"
@@ -13,7 +15,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array kMaintenancePlanParams = {
+constexpr std::array maintenance_plan_params = {
     param<&MaintenanceSettings::plan_file>({.name = "plan",
                                             .kind = ParamKind::file,
                                             .meaning = "CSV of drains, time_s,host,duration_s with hosts like host3",
@@ -39,7 +41,7 @@ constexpr std::array kMaintenancePlanParams = {
 
 }  // namespace
 
-ParamTable maintenance_params() { return kMaintenancePlanParams; }
+ParamTable maintenance_params() { return maintenance_plan_params; }
 
 std::optional<std::string> DrainBook::add(const Drain& drain, std::string said) {
   const Time end = drain.at + drain.duration;
@@ -63,15 +65,15 @@ std::vector<Drain> read_maintenance_plan(const SourceText& source, const Cluster
     const auto part = parse_part(rows.field(host_name), cluster);
     const auto duration = rows.duration(duration_s, "s");
     if (!part || part->kind != PartKind::host) {
-      rows.fault(host_name, "unknown-part", "the cluster has no host \"" + std::string(rows.field(host_name)) + "\"",
-                 "hosts are host0 to host" + std::to_string(cluster.host_count() - 1));
+      rows.fault(host_name, "unknown-part", fmt::format("the cluster has no host \"{}\"", rows.field(host_name)),
+                 fmt::format("hosts are host0 to host{}", cluster.host_count() - 1));
       continue;
     }
     if (!at || !duration) continue;
     const Drain drain{Time::zero() + *at, HostId(part->index), *duration};
-    if (const auto other = book.add(drain, "line " + std::to_string(rows.line()))) {
+    if (const auto other = book.add(drain, fmt::format("line {}", rows.line()))) {
       rows.fault(time_s, "overlapping-drains",
-                 std::string(rows.field(host_name)) + " is still drained then, or again before this drain ends, by " + *other,
+                 fmt::format("{} is still drained then, or again before this drain ends, by {}", rows.field(host_name), *other),
                  "join the two, or move one");
       continue;
     }

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "scheduler/failures/network_parts.hpp"
 
@@ -51,9 +53,9 @@ HostId host_of(const Part& part, const ClusterState& cluster) {
 }
 
 std::string to_text(const Part& part, const ClusterState& cluster) {
-  std::string text = "host" + std::to_string(host_of(part, cluster).index());
+  std::string text = fmt::format("host{}", host_of(part, cluster).index());
   if (part.kind == PartKind::host) return text;
-  return text + "/" + std::string(to_text(part.kind)) + std::to_string(cluster.local_index(GpuSlot(part.index)));
+  return fmt::format("{}/{}{}", text, to_text(part.kind), cluster.local_index(GpuSlot(part.index)));
 }
 
 std::optional<Part> parse_part(std::string_view name, const ClusterState& cluster) {
@@ -64,7 +66,7 @@ std::optional<Part> parse_part(std::string_view name, const ClusterState& cluste
   if (name.empty()) return Part{PartKind::host, *host};
   for (const PartKind kind : {PartKind::gpu, PartKind::nic}) {
     std::string_view rest = name;
-    const std::optional<std::uint32_t> local = take_numbered(rest, "/" + std::string(to_text(kind)));
+    const std::optional<std::uint32_t> local = take_numbered(rest, fmt::format("/{}", to_text(kind)));
     if (local && rest.empty() && *local < cluster.gpu_count(HostId(*host)))
       return Part{kind, cluster.slot(HostId(*host), *local).index()};
   }

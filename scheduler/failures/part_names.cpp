@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 
 namespace weft {
@@ -17,13 +19,13 @@ std::optional<Part> PartNames::find(std::string_view name) {
 std::string PartNames::help(std::string_view name) const {
   std::vector<std::string> names;
   for (const auto& [known, part] : of_network_) names.push_back(known);
-  for (std::uint32_t host = 0; host < cluster_.host_count(); ++host) names.push_back("host" + std::to_string(host));
+  for (std::uint32_t host = 0; host < cluster_.host_count(); ++host) names.push_back(fmt::format("host{}", host));
   const std::string best = network_ == nullptr ? std::string() : closest(name, names);
-  if (!best.empty()) return "did you mean \"" + best + "\"?";
-  const std::string hosts = "parts are host0 to host" + std::to_string(cluster_.host_count() - 1) +
-                            ", and of each its GPUs, like host0/gpu0, and NICs, like host0/nic0";
-  if (network_ == nullptr) return hosts + "; there is no topology, so there are no switches and links";
-  return hosts + "; and the topology's switches and cables outside hosts, like leaf0 and leaf0->spine0";
+  if (!best.empty()) return fmt::format("did you mean \"{}\"?", best);
+  const std::string hosts = fmt::format(
+      "parts are host0 to host{}, and of each its GPUs, like host0/gpu0, and NICs, like host0/nic0", cluster_.host_count() - 1);
+  if (network_ == nullptr) return fmt::format("{}; there is no topology, so there are no switches and links", hosts);
+  return fmt::format("{}; and the topology's switches and cables outside hosts, like leaf0 and leaf0->spine0", hosts);
 }
 
 }  // namespace weft

@@ -13,7 +13,7 @@ struct RepeatOffenderSettings {
   Duration duration;
 };
 
-constexpr std::array kDrainRepeatOffendersParams = {
+constexpr std::array drain_repeat_offenders_params = {
     param<&RepeatOffenderSettings::failures>({.name = "failures",
                                               .default_text = "3",
                                               .minimum = "1",
@@ -55,7 +55,7 @@ Module<EventHandlerFactory> drain_repeat_offenders_module() {
   return {
       {"handler", "drain_repeat_offenders",
        "Drains hosts that fail again and again (lemon nodes), so that they are looked at instead of being given to the next job.",
-       kDrainRepeatOffendersParams},
+       drain_repeat_offenders_params},
       make_drain_repeat_offenders};
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "scheduler/lifecycle/scheduler_events.hpp"
 
@@ -21,11 +23,11 @@ class HandlerCalls::Control final : public ClusterControl {
   const JobRecord& record(JobId job) const override { return actions_.record(job); }
   const std::string& name_of(JobId job) const override { return actions_.name_of(job); }
   bool drain(HostId host, Duration duration) override {
-    return done(actions_.drain(host, duration, context_), "drain", "host" + std::to_string(host.index()));
+    return done(actions_.drain(host, duration, context_), "drain", fmt::format("host{}", host.index()));
   }
   bool cancel(JobId job) override { return done(actions_.cancel(job, context_), "cancel", name_of(job)); }
   bool set_priority(JobId job, std::int32_t priority) override {
-    return done(actions_.set_priority(job, priority, context_), "priority", name_of(job) + "=" + std::to_string(priority));
+    return done(actions_.set_priority(job, priority, context_), "priority", fmt::format("{}={}", name_of(job), priority));
   }
   void note(std::string_view event, std::string_view subject) override {
     actions_.note({context_.now(), event, subject, calls_.handlers_[handler_].name});

@@ -14,7 +14,7 @@ struct PriorityBoostSettings {
   std::int32_t most;
 };
 
-constexpr std::array kPriorityBoostParams = {
+constexpr std::array priority_boost_params = {
     param<&PriorityBoostSettings::boost>({.name = "boost",
                                           .default_text = "1",
                                           .minimum = "1",
@@ -46,7 +46,7 @@ void PriorityBoost::happened(const ClusterEvent& cluster_event, ClusterControl& 
 
 Module<EventHandlerFactory> priority_boost_module() {
   return {{"handler", "priority_boost",
-           "Raises the priority of jobs that failures have stopped, for policies that go by priorities.", kPriorityBoostParams},
+           "Raises the priority of jobs that failures have stopped, for policies that go by priorities.", priority_boost_params},
           make_priority_boost};
 }
 

@@ -14,7 +14,7 @@ struct StrandingAlarmSettings {
   Duration after;
 };
 
-constexpr std::array kStrandingAlarmParams = {
+constexpr std::array stranding_alarm_params = {
     param<&StrandingAlarmSettings::gpus>({.name = "gpus",
                                           .default_text = "0",
                                           .minimum = "0",
@@ -62,7 +62,7 @@ void StrandingAlarm::happened(const ClusterEvent& cluster_event, ClusterControl&
 
 Module<EventHandlerFactory> stranding_alarm_module() {
   return {{"handler", "stranding_alarm", "Notes in events.csv when many GPUs stand idle for long while jobs wait, each time once.",
-           kStrandingAlarmParams},
+           stranding_alarm_params},
           make_stranding_alarm};
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 
 namespace weft {
@@ -18,10 +20,10 @@ std::vector<std::uint32_t> endpoints_per_host(const Topology& topology) {
 
 /// "0-3" or "5".
 void append_range(std::string& out, std::uint32_t first, std::uint32_t last) {
-  out += std::to_string(first);
+  out += fmt::to_string(first);
   if (last != first) {
     out += '-';
-    out += std::to_string(last);
+    out += fmt::to_string(last);
   }
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/text_pieces.hpp"
@@ -32,7 +34,7 @@ constexpr std::array shapes = {
     ShapeInfo{DurationModel::Shape::normal, "normal", "normal(MEAN, DEVIATION), for example normal(1h, 10min)", 2},
 };
 
-constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view blanks = " \t";
 
 Duration parse_quantity(std::string_view text, const SourcePlace& place) {
   const ParsedQuantity<Duration> parsed = parse_duration(text);
@@ -44,8 +46,8 @@ double parse_sigma(std::string_view text, const SourcePlace& place) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    fail("bad-duration", "the sigma of a lognormal distribution is a plain number, but " + in_quotes(text) + " is not", place,
-         "it is the standard deviation of the logarithm and has no unit, for example lognormal(1h, 0.5)");
+    fail("bad-duration", fmt::format("the sigma of a lognormal distribution is a plain number, but {} is not", in_quotes(text)),
+         place, "it is the standard deviation of the logarithm and has no unit, for example lognormal(1h, 0.5)");
   }
   if (value < 0) {
     fail("out-of-range", "the sigma of a lognormal distribution cannot be negative", place, "give a number of at least 0");
@@ -86,11 +88,11 @@ DurationModel DurationModel::fixed(Duration duration) {
 }
 
 DurationModel DurationModel::parse(std::string_view text, const SourcePlace& place) {
-  text = trimmed(text, kBlanks);
+  text = trimmed(text, blanks);
   const std::size_t open = text.find('(');
   if (open == std::string_view::npos) return fixed(parse_quantity(text, place));
 
-  const std::string_view name = trimmed(text.substr(0, open), kBlanks);
+  const std::string_view name = trimmed(text.substr(0, open), blanks);
   const ShapeInfo* info = nullptr;
   std::vector<std::string> names;
   for (const ShapeInfo& candidate : shapes) {
@@ -98,24 +100,26 @@ DurationModel DurationModel::parse(std::string_view text, const SourcePlace& pla
     names.emplace_back(candidate.name);
   }
   if (info == nullptr) {
-    fail("unknown-distribution", "there is no distribution " + in_quotes(name), place, suggestion(name, names, "distribution"));
+    fail("unknown-distribution", fmt::format("there is no distribution {}", in_quotes(name)), place,
+         suggestion(name, names, "distribution"));
   }
   if (text.back() != ')')
-    fail("bad-duration", in_quotes(text) + " lacks its closing parenthesis", place, "write " + std::string(info->usage));
+    fail("bad-duration", fmt::format("{} lacks its closing parenthesis", in_quotes(text)), place,
+         fmt::format("write {}", info->usage));
 
   std::vector<std::string_view> arguments;
   std::string_view rest = text.substr(open + 1, text.size() - open - 2);
   for (;;) {
     const std::size_t comma = rest.find(',');
-    arguments.push_back(trimmed(rest.substr(0, comma), kBlanks));
+    arguments.push_back(trimmed(rest.substr(0, comma), blanks));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
   if (arguments.size() != info->arguments) {
     fail("bad-duration",
-         in_quotes(text) + " has " + std::to_string(arguments.size()) + (arguments.size() == 1 ? " argument" : " arguments") +
-             " instead of " + std::to_string(info->arguments),
-         place, "write " + std::string(info->usage));
+         fmt::format("{} has {}{} instead of {}", in_quotes(text), arguments.size(),
+                     arguments.size() == 1 ? " argument" : " arguments", info->arguments),
+         place, fmt::format("write {}", info->usage));
   }
 
   DurationModel model;
@@ -127,16 +131,17 @@ DurationModel DurationModel::parse(std::string_view text, const SourcePlace& pla
     model.second_ = parse_quantity(arguments[1], place);
   }
   if (model.shape_ == Shape::uniform && model.second_ < model.first_) {
-    fail("out-of-range", in_quotes(text) + " has its maximum below its minimum", place, "write " + std::string(info->usage));
+    fail("out-of-range", fmt::format("{} has its maximum below its minimum", in_quotes(text)), place,
+         fmt::format("write {}", info->usage));
   }
   if (model.mean() == Duration::zero()) {
-    fail("out-of-range", in_quotes(text) + " has a mean of 0: each of its draws is 0", place,
+    fail("out-of-range", fmt::format("{} has a mean of 0: each of its draws is 0", in_quotes(text)), place,
          "give it a mean above 0, or write \"0s\" for a job that takes no time");
   }
   if (model.mean() == Duration::max()) {
-    fail("out-of-range", "the mean of " + in_quotes(text) + " is beyond the simulated clock", place,
-         "a run lasts at most " + weft::to_text(Duration::s(Duration::max().in_ticks() / Duration::ticks_per_s)) +
-             " of simulated time");
+    fail("out-of-range", fmt::format("the mean of {} is beyond the simulated clock", in_quotes(text)), place,
+         fmt::format("a run lasts at most {} of simulated time",
+                     weft::to_text(Duration::s(Duration::max().in_ticks() / Duration::ticks_per_s))));
   }
   return model;
 }
@@ -188,12 +193,12 @@ std::string DurationModel::to_text() const {
   if (shape_ == Shape::fixed) return weft::to_text(first_);
   std::string result;
   for (const ShapeInfo& info : shapes) {
-    if (info.shape == shape_) result = std::string(info.name) + "(" + weft::to_text(first_);
+    if (info.shape == shape_) result = fmt::format("{}({}", info.name, weft::to_text(first_));
   }
   if (shape_ == Shape::lognormal) {
-    result += ", " + shortest_text(sigma_);
+    result += fmt::format(", {}", shortest_text(sigma_));
   } else if (shape_ != Shape::exponential) {
-    result += ", " + weft::to_text(second_);
+    result += fmt::format(", {}", weft::to_text(second_));
   }
   return result + ")";
 }

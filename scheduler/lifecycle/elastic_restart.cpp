@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/counted.hpp"
 #include "workloads/dag/dag.hpp"
@@ -52,19 +54,19 @@ Duration time_on_fewer(Duration on_all, std::uint32_t gpus, std::uint32_t held) 
 Duration time_on_all(Duration on_held, std::uint32_t gpus, std::uint32_t held) { return scaled(on_held, held, gpus); }
 
 void check_elastic(const JobSpec& job, Diagnostics& diagnostics) {
-  const std::string subject = "job " + in_quotes(job.name);
+  const std::string subject = fmt::format("job {}", in_quotes(job.name));
   if (job.min_gpus >= job.gpus) {
-    diagnostics.error("min-gpus",
-                      subject + " wants " + counted(job.gpus, "GPU", "GPUs") + " and would restart on " +
-                          std::to_string(job.min_gpus) + " or more",
-                      job.place, "elastic jobs restart on fewer GPUs than they want: give fewer, or leave it out");
+    diagnostics.error(
+        "min-gpus",
+        fmt::format("{} wants {} and would restart on {} or more", subject, counted(job.gpus, "GPU", "GPUs"), job.min_gpus),
+        job.place, "elastic jobs restart on fewer GPUs than they want: give fewer, or leave it out");
   }
   std::uint32_t above = job.gpus;
   for (const std::shared_ptr<const Workload>& smaller : job.smaller_workloads) {
     if (smaller->rank_count >= above) {
       diagnostics.error("elastic-ranks",
-                        subject + " would restart with the " + counted(smaller->rank_count, "rank", "ranks") + " of workload " +
-                            in_quotes(smaller->name) + ", after one of " + std::to_string(above),
+                        fmt::format("{} would restart with the {} of workload {}, after one of {}", subject,
+                                    counted(smaller->rank_count, "rank", "ranks"), in_quotes(smaller->name), above),
                         job.place, "give every workload of `elastic` fewer ranks than the job and the workload before it");
     }
     above = smaller->rank_count;

@@ -44,31 +44,31 @@ void sort_by_submission(std::vector<JobSpec>& jobs) {
 
 void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, const Placer& placer, Diagnostics& diagnostics) {
   WEFT_CHECK(cluster.free_gpus() == cluster.gpus_in_service(), "jobs are checked against an empty cluster");
-  const std::string cluster_text =
-      "the cluster has " + counted(cluster.gpus_in_service(), "GPU", "GPUs") +
-      (cluster.gpus_in_service() < cluster.gpu_count() ? " beside its spares"
-                                                       : " on " + counted(cluster.host_count(), "host", "hosts"));
+  const std::string cluster_text = fmt::format("the cluster has {}{}", counted(cluster.gpus_in_service(), "GPU", "GPUs"),
+                                               cluster.gpus_in_service() < cluster.gpu_count()
+                                                   ? " beside its spares"
+                                                   : fmt::format(" on {}", counted(cluster.host_count(), "host", "hosts")));
   // by number of GPUs: a placement depends on nothing else
   std::map<std::uint32_t, bool> placeable;
   double gpu_time_s = 0;
   for (const JobSpec& job : jobs) {
-    const std::string subject = "job " + in_quotes(job.name);
+    const std::string subject = fmt::format("job {}", in_quotes(job.name));
     if (job.submit < Time::zero()) {
-      diagnostics.error("negative-submit", subject + " is submitted before the run starts", job.place,
+      diagnostics.error("negative-submit", fmt::format("{} is submitted before the run starts", subject), job.place,
                         "count submissions from the first one");
     }
     if (job.gpus == 0) {
-      diagnostics.error("no-gpus", subject + " wants no GPU", job.place, "give it at least one GPU or leave it out");
+      diagnostics.error("no-gpus", fmt::format("{} wants no GPU", subject), job.place, "give it at least one GPU or leave it out");
     } else if (job.gpus > cluster.gpus_in_service()) {
-      diagnostics.error("job-too-large", subject + " wants " + counted(job.gpus, "GPU", "GPUs") + " but " + cluster_text, job.place,
-                        "use a larger cluster or leave the job out");
+      diagnostics.error("job-too-large", fmt::format("{} wants {} but {}", subject, counted(job.gpus, "GPU", "GPUs"), cluster_text),
+                        job.place, "use a larger cluster or leave the job out");
     } else {
       const auto [known, is_new] = placeable.try_emplace(job.gpus, false);
       if (is_new) known->second = placer.place(cluster, job.gpus).has_value();
       if (!known->second) {
         diagnostics.error("unplaceable-job",
-                          subject + " wants " + counted(job.gpus, "GPU", "GPUs") +
-                              ", for which there is no placement even on the empty cluster: " + cluster_text,
+                          fmt::format("{} wants {}, for which there is no placement even on the empty cluster: {}", subject,
+                                      counted(job.gpus, "GPU", "GPUs"), cluster_text),
                           job.place, "choose another placement or another number of GPUs");
       }
     }
@@ -79,16 +79,16 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
     }
     if (job.workload->rank_count != job.gpus) {
       diagnostics.error("rank-count-mismatch",
-                        subject + " has " + counted(job.gpus, "GPU", "GPUs") + " for the " +
-                            counted(job.workload->rank_count, "rank", "ranks") + " of workload " + in_quotes(job.workload->name),
+                        fmt::format("{} has {} for the {} of workload {}", subject, counted(job.gpus, "GPU", "GPUs"),
+                                    counted(job.workload->rank_count, "rank", "ranks"), in_quotes(job.workload->name)),
                         job.place, "give the job one GPU per rank");
     }
     if (job.iterations == 0) {
-      diagnostics.error("no-iterations", subject + " runs workload " + in_quotes(job.workload->name) + " zero times", job.place,
-                        "give it at least one iteration");
+      diagnostics.error("no-iterations", fmt::format("{} runs workload {} zero times", subject, in_quotes(job.workload->name)),
+                        job.place, "give it at least one iteration");
     } else if (job.iterations > UINT32_MAX) {
-      diagnostics.error("too-many-iterations", subject + " has more iterations than can be counted", job.place,
-                        "give it at most " + std::to_string(UINT32_MAX) + " iterations");
+      diagnostics.error("too-many-iterations", fmt::format("{} has more iterations than can be counted", subject), job.place,
+                        fmt::format("give it at most {} iterations", UINT32_MAX));
     }
   }
   const double least_s = gpu_time_s / cluster.gpu_count();
@@ -102,8 +102,8 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
 
 void fail_beyond_clock(const JobSpec& job, Time start) {
   fail("beyond-clock",
-       "job \"" + job.name + "\" starts at " + to_text(start.since_start()) + " and would end after " +
-           to_text(Time::max().since_start()) + ", where the simulated clock ends",
+       fmt::format("job \"{}\" starts at {} and would end after {}, where the simulated clock ends", job.name,
+                   to_text(start.since_start()), to_text(Time::max().since_start())),
        job.place, "use a larger cluster, fewer jobs or shorter ones, a smaller scheduler.start_overhead or fewer checkpoints");
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/readable.hpp"
@@ -11,13 +13,13 @@ namespace weft {
 
 std::string UnfinishedJobs::state_text(JobId job) const {
   const JobSpec& spec = jobs_[job.index()];
-  const std::string text = "job \"" + spec.name + "\" ";
+  const std::string text = fmt::format("job \"{}\" ", spec.name);
   if (states_.is<JobStates::Ended>(job)) return text + "has ended";
   if (states_.is<JobStates::Cancelled>(job)) return text + "was cancelled";
   if (states_.is<JobStates::NotArrived>(job)) return text + "has not arrived";
   if (states_.is<JobStates::Waiting>(job)) {
     const std::uint32_t least = accounts_.record(job).start ? least_gpus(spec) : spec.gpus;
-    return text + "waits for " + (least < spec.gpus ? std::to_string(least) + " to " : "") + std::to_string(spec.gpus) + " GPUs";
+    return fmt::format("{}waits for {}{} GPUs", text, least < spec.gpus ? fmt::format("{} to ", least) : "", spec.gpus);
   }
   const JobAttempt& attempt = states_.running(job);
   if (attempt.parts_left() > 0) return text + (attempt.is<JobAttempt::Moving>() ? "writes a checkpoint" : "fetches its data");
@@ -29,8 +31,8 @@ std::string UnfinishedJobs::state_text(JobId job) const {
     if (folding != nullptr && !folding->is_representative(RankId(rank))) continue;
     if (tally.reported(RankId(rank)) < tally.reported(slowest)) slowest = RankId(rank);
   }
-  return text + "waits for rank " + std::to_string(slowest.index()) + ", which has finished " +
-         std::to_string(tally.reported(slowest)) + " of " + std::to_string(spec.iterations) + " iterations";
+  return fmt::format("{}waits for rank {}, which has finished {} of {} iterations", text, slowest.index(), tally.reported(slowest),
+                     spec.iterations);
 }
 
 std::string UnfinishedJobs::text() const {
@@ -66,18 +68,19 @@ bool UnfinishedJobs::may_get_on(JobId job, const ProgressWatch& watch, Time now)
 }
 
 Diagnostic UnfinishedJobs::no_progress(const ProgressWatch& watch, Time now) const {
-  std::string text = "no job gets on: in the last " + readable((now - watch.begin()).in_s()) + " ";
-  if (watch.failures() > 0) text += counted(watch.failures(), "part", "parts") + " failed" + (watch.stops() > 0 ? ", and " : "");
-  if (watch.stops() > 0) text += counted(watch.stops(), "start", "starts") + " of jobs came to nothing";
+  std::string text = fmt::format("no job gets on: in the last {} ", readable((now - watch.begin()).in_s()));
+  if (watch.failures() > 0)
+    text += fmt::format("{} failed{}", counted(watch.failures(), "part", "parts"), watch.stops() > 0 ? ", and " : "");
+  if (watch.stops() > 0) text += fmt::format("{} of jobs came to nothing", counted(watch.stops(), "start", "starts"));
   JobId most = JobId::none();
   for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
     if (states_.is_over(JobId(i))) continue;
     if (most.is_none() || watch.streak(JobId(i)).stops > watch.streak(most).stops) most = JobId(i);
   }
-  text += "; " + state_text(most);
+  text += fmt::format("; {}", state_text(most));
   if (const ProgressWatch::Streak& streak = watch.streak(most); streak.stops > 0) {
-    text += ", and was stopped " + counted(streak.stops, "time", "times") + " in a row before any of its work was kept, after " +
-            readable(streak.lost.in_s() / static_cast<double>(streak.stops)) + " on average";
+    text += fmt::format(", and was stopped {} in a row before any of its work was kept, after {} on average",
+                        counted(streak.stops, "time", "times"), readable(streak.lost.in_s() / static_cast<double>(streak.stops)));
   }
   return {Severity::error, "no-progress", text, SourcePlace::named("scheduler.setbacks_max"),
           "keep work more often (checkpoint.every, checkpoint.interval), start jobs faster (scheduler.start_overhead), or let less "
@@ -93,15 +96,15 @@ std::optional<Diagnostic> UnfinishedJobs::never_repaired(const ClusterState& clu
       std::all_of(running.begin(), running.end(), [this](JobId job) { return states_.running(job).is<JobAttempt::Failed>(); });
   if (out == 0 || !nobody_runs) return std::nullopt;
   return Diagnostic{Severity::error, "never-repaired",
-                    "the run ends with jobs that never got GPUs again: " + text() + "; " + std::to_string(out) + " of " +
-                        counted(cluster.gpu_count(), "GPU is", "GPUs are") + " out of service",
+                    fmt::format("the run ends with jobs that never got GPUs again: {}; {} of {} out of service", text(), out,
+                                counted(cluster.gpu_count(), "GPU is", "GPUs are")),
                     SourcePlace::named("failure"), "make repairs shorter, failures rarer or the cluster larger"};
 }
 
 void UnfinishedJobs::require_none() const {
   if (accounts_.all_finished()) return;
-  WEFT_CHECK(false, "every job has ended when the run is over, but " + std::to_string(jobs_.size() - accounts_.finished()) +
-                        " of " + std::to_string(jobs_.size()) + " have not: " + text());
+  WEFT_CHECK(false, fmt::format("every job has ended when the run is over, but {} of {} have not: {}",
+                                jobs_.size() - accounts_.finished(), jobs_.size(), text()));
 }
 
 }  // namespace weft

@@ -13,7 +13,7 @@ struct FirstFitSettings {
   bool scatter;
 };
 
-constexpr std::array kFirstFitParams = {
+constexpr std::array first_fit_params = {
     param<&FirstFitSettings::scatter>(
         {.name = "scatter",
          .default_text = "false",
@@ -57,7 +57,7 @@ Module<PlacerFactory> first_fit_module() {
            "Gang placement on the first hosts with room: one host if the job fits into one, otherwise wholly free hosts and the "
            "first host "
            "with room for the rest.",
-           kFirstFitParams},
+           first_fit_params},
           make_first_fit};
 }
 

@@ -20,7 +20,7 @@ struct RailAwareSettings {
   bool whole_hosts;
 };
 
-constexpr std::array kRailAwareParams = {
+constexpr std::array rail_aware_params = {
     hosts_per_leaf_param,
     param<&RailAwareSettings::whole_hosts>(
         {.name = "whole_hosts",
@@ -146,7 +146,7 @@ Module<PlacerFactory> rail_aware_module() {
            "A job of several hosts takes whole hosts of as few rail groups as can be, or else GPUs of the same numbers on each "
            "host, so that rings over "
            "its ranks stay on rails. Smaller jobs as packed.",
-           kRailAwareParams},
+           rail_aware_params},
           make_rail_aware};
 }
 

@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array kTopologyAwareParams = {hosts_per_leaf_param};
+constexpr std::array topology_aware_params = {hosts_per_leaf_param};
 
 using GpusByHost = std::map<HostId, std::uint32_t>;
 
@@ -139,7 +139,7 @@ Module<PlacerFactory> topology_aware_module() {
            "places the one "
            "where rings over the hosts of all jobs would share the links out of leaves and pods with the fewest others. Smaller "
            "jobs as packed.",
-           kTopologyAwareParams},
+           topology_aware_params},
           make_topology_aware};
 }
 

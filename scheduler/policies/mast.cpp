@@ -8,6 +8,8 @@
 #include <memory>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 
@@ -18,7 +20,7 @@ namespace {
 std::map<std::string, double, std::less<>> parse_quotas(const std::string& text, const std::string& param) {
   std::map<std::string, double, std::less<>> quotas;
   const auto refuse = [&](const std::string& what) {
-    fail("bad-value", param + ": " + what, SourcePlace::named(param),
+    fail("bad-value", fmt::format("{}: {}", param, what), SourcePlace::named(param),
          "write tenants with their shares, such as research:0.5,ads:0.2");
   };
   for (std::size_t begin = 0; begin < text.size();) {
@@ -27,16 +29,17 @@ std::map<std::string, double, std::less<>> parse_quotas(const std::string& text,
     const std::size_t colon = entry.rfind(':');
     double share = 0;
     const char* const last = entry.data() + entry.size();
-    if (colon == std::string::npos || colon == 0) refuse("\"" + entry + "\" is no tenant with a share");
+    if (colon == std::string::npos || colon == 0) refuse(fmt::format("\"{}\" is no tenant with a share", entry));
     const auto [stop, error] = std::from_chars(entry.data() + colon + 1, last, share);
-    if (error != std::errc() || stop != last || !(share >= 0 && share <= 1)) refuse("\"" + entry + "\" has no share from 0 to 1");
-    if (!quotas.emplace(entry.substr(0, colon), share).second) refuse("\"" + entry.substr(0, colon) + "\" has two shares");
+    if (error != std::errc() || stop != last || !(share >= 0 && share <= 1))
+      refuse(fmt::format("\"{}\" has no share from 0 to 1", entry));
+    if (!quotas.emplace(entry.substr(0, colon), share).second) refuse(fmt::format("\"{}\" has two shares", entry.substr(0, colon)));
     begin = end + 1;
   }
   return quotas;
 }
 
-constexpr std::array kMastParams = {
+constexpr std::array mast_params = {
     param<&MastSettings::ageing>(
         {.name = "ageing",
          .default_text = "24h",
@@ -146,7 +149,7 @@ std::uint32_t Mast::tenant_of(std::string_view group) {
   if (known != tenants_.end()) return known->second;
   const auto named = settings_.quotas.find(group);
   const double quota = named != settings_.quotas.end() ? named->second : settings_.default_quota;
-  std::uint32_t tenant = kUnlimited;
+  std::uint32_t tenant = unlimited;
   if (quota < 1) {
     tenant = static_cast<std::uint32_t>(quota_.size());
     quota_.push_back(quota);
@@ -192,7 +195,7 @@ void Mast::count_running(const SchedulingPass& pass) {
 }
 
 bool Mast::is_beyond_quota(const SchedulingPass& pass, std::uint32_t tenant, std::uint64_t gpus) const {
-  return tenant != kUnlimited && static_cast<double>(gpus) > quota_[tenant] * pass.cluster().gpus_in_service();
+  return tenant != unlimited && static_cast<double>(gpus) > quota_[tenant] * pass.cluster().gpus_in_service();
 }
 
 std::optional<Mast::Head> Mast::next_head(const SchedulingPass& pass, const std::map<Kind, Ranked>& passed_over) const {
@@ -361,7 +364,7 @@ Module<SchedulingPolicyFactory> mast_module() {
       {"scheduler", "mast",
        "Like Meta's MAST: priorities with ageing, large and long jobs before those that would fill the gaps, quotas of tenants, "
        "regions with data locality, preemption.",
-       kMastParams},
+       mast_params},
       make_mast};
 }
 

@@ -97,7 +97,7 @@ class Mast final : public SchedulingPolicy {
   void start(SchedulingPass& pass, const Head& head, Placement placement);
 
   MastSettings settings_;
-  static constexpr std::uint32_t kUnlimited = 0;  ///< all tenants without a limit
+  static constexpr std::uint32_t unlimited = 0;  ///< all tenants without a limit
 
   std::map<std::string, std::uint32_t, std::less<>> tenants_;
   std::vector<double> quota_ = {1};             ///< by tenant

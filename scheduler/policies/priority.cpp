@@ -12,7 +12,7 @@ struct PrioritySettings {
   bool preempts;
 };
 
-constexpr std::array kPriorityParams = {
+constexpr std::array priority_params = {
     param<&PrioritySettings::preempts>({.name = "preempt",
                                         .default_text = "true",
                                         .meaning = "false lets running jobs finish, whatever waits",
@@ -40,7 +40,7 @@ Module<SchedulingPolicyFactory> priority_module() {
   return {
       {"scheduler", "priority",
        "The highest priority first, then first come, first served; jobs of lower priority are preempted for those of a higher one.",
-       kPriorityParams},
+       priority_params},
       make_priority};
 }
 

@@ -12,7 +12,7 @@ struct SjfSettings {
   Sjf::By by;
 };
 
-constexpr std::array kSjfParams = {
+constexpr std::array sjf_params = {
     param<&SjfSettings::by>({.name = "by",
                              .default_text = "run",
                              .choices = "run|gpus|gpu_time",
@@ -41,7 +41,7 @@ Module<SchedulingPolicyFactory> sjf_module() {
            "Shortest job first: of the waiting jobs that with the least declared run time, or the fewest GPUs, starts as soon as "
            "its GPUs are "
            "free.",
-           kSjfParams},
+           sjf_params},
           make_sjf};
 }
 

@@ -13,7 +13,7 @@ struct SrtfSettings {
   bool by_gpu_time;
 };
 
-constexpr std::array kSrtfParams = {
+constexpr std::array srtf_params = {
     param<&SrtfSettings::by_gpu_time>(
         {.name = "by",
          .default_text = "time",
@@ -45,7 +45,7 @@ Module<SchedulingPolicyFactory> srtf_module() {
   return {{"scheduler", "srtf",
            "Shortest remaining time first: the jobs with the least left of their declared run time hold the GPUs; others are "
            "preempted for them. Jobs that run a workload and declare no run time come last.",
-           kSrtfParams},
+           srtf_params},
           make_srtf};
 }
 

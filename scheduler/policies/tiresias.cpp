@@ -15,7 +15,7 @@ struct TiresiasSettings {
   double growth;
 };
 
-constexpr std::array kTiresiasParams = {
+constexpr std::array tiresias_params = {
     param<&TiresiasSettings::queues>({.name = "queues",
                                       .default_text = "3",
                                       .minimum = "1",
@@ -100,7 +100,7 @@ Module<SchedulingPolicyFactory> tiresias_module() {
            "Least attained service (Tiresias): jobs that have used little GPU time go first and preempt those that have used much. "
            "It needs no "
            "declared run times.",
-           kTiresiasParams},
+           tiresias_params},
           make_tiresias};
 }
 

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace weft {
 
 namespace {
@@ -159,8 +161,9 @@ std::vector<std::string> FolderSink::complete() {
   std::vector<std::string> notes;
   if (tables.flows.joined() > 0) {
     notes.push_back(
-        "flows.csv joins " + std::to_string(tables.flows.joined()) +
-        " transfers: a row is all of an op and iteration between the same endpoints; --flows-csv=whole or gz lists each");
+        fmt::format("flows.csv joins {} transfers: a row is all of an op and iteration between the same endpoints; "
+                    "--flows-csv=whole or gz lists each",
+                    tables.flows.joined()));
   }
   if (tables.trace) {
     for (std::string& note : tables.trace->notes()) notes.push_back(std::move(note));

@@ -11,6 +11,8 @@
 #include <charconv>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 
@@ -52,8 +54,8 @@ void append_number(std::string& text, Number value) {
 }  // namespace
 
 void fail_write(const std::filesystem::path& path, const std::string& why, std::string_view choice) {
-  fail("cannot-write", "the file cannot be written: " + why, SourcePlace::named(path.string()),
-       "check the folder's permissions and free space, or choose another with " + std::string(choice));
+  fail("cannot-write", fmt::format("the file cannot be written: {}", why), SourcePlace::named(path.string()),
+       fmt::format("check the folder's permissions and free space, or choose another with {}", choice));
 }
 
 /// Packs a stream of bytes as gzip does (RFC 1952).
@@ -219,7 +221,7 @@ void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::s
     for (const std::filesystem::path& written : {out, std::filesystem::path(out.string() + ".partial")}) {
       std::error_code is_not_there;
       if (!std::filesystem::equivalent(written, input, is_not_there)) continue;
-      fail("input-in-the-way", "this file is read as \"" + input + "\", and would be replaced",
+      fail("input-in-the-way", fmt::format("this file is read as \"{}\", and would be replaced", input),
            SourcePlace::named(written.string()), "choose another with --out");
     }
   }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -83,7 +84,7 @@ ResultsFolder::ResultsFolder(fs::path folder, RunManifest manifest, std::vector<
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) {
-    fail("cannot-write", "the folder cannot be created: " + error.message(), SourcePlace::named(folder_.string()),
+    fail("cannot-write", fmt::format("the folder cannot be created: {}", error.message()), SourcePlace::named(folder_.string()),
          "choose another with --out=DIR");
   }
   lock();
@@ -157,7 +158,8 @@ void ResultsFolder::clear(const std::vector<std::string>& claimed) {
       const fs::file_status status = fs::symlink_status(path, unknown);
       if (!fs::exists(status)) continue;
       if (const auto identity = identity_of(path); identity && inputs.contains(*identity)) {
-        fail("input-in-the-way", "this input of the run, \"" + inputs.at(*identity) + "\", lies where its results would replace it",
+        fail("input-in-the-way",
+             fmt::format("this input of the run, \"{}\", lies where its results would replace it", inputs.at(*identity)),
              SourcePlace::named(path.string()), "choose another folder with --out=DIR");
       }
       // One that was just created, or that was left by a run that was killed there.
@@ -172,7 +174,8 @@ void ResultsFolder::clear(const std::vector<std::string>& claimed) {
   }
   // The manifest goes last: until then the others are claimed.
   std::stable_partition(old.begin(), old.end(), [this](const FileMove& move) { return move.from != folder_ / manifest_file; });
-  if (const auto failed = carry_out(old)) fail_to_write(old[failed->move].from, "it cannot be removed: " + failed->why.message());
+  if (const auto failed = carry_out(old))
+    fail_to_write(old[failed->move].from, fmt::format("it cannot be removed: {}", failed->why.message()));
 }
 
 void ResultsFolder::write_manifest(const std::vector<std::string>& results) {

@@ -13,10 +13,10 @@ namespace {
 void add_percentiles(nlohmann::ordered_json& json, const std::string& name, const std::string& unit,
                      const std::optional<Percentiles>& values) {
   if (!values) return;
-  json[name + "_p50" + unit] = values->p50;
-  json[name + "_p90" + unit] = values->p90;
-  json[name + "_p99" + unit] = values->p99;
-  json[name + "_max" + unit] = values->max;
+  json[fmt::format("{}_p50{}", name, unit)] = values->p50;
+  json[fmt::format("{}_p90{}", name, unit)] = values->p90;
+  json[fmt::format("{}_p99{}", name, unit)] = values->p99;
+  json[fmt::format("{}_max{}", name, unit)] = values->max;
 }
 
 /// Rounds all figures to 15 digits, as many as doubles hold: further ones say how sums were rounded.

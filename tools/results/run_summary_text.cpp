@@ -37,8 +37,8 @@ std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio);
 template <class ToText>
 std::string percentiles_text(const std::optional<Percentiles>& values, std::uint64_t count, const ToText& to_text) {
   if (!values || count < 2 || to_text(values->p50) == to_text(values->max)) return {};
-  return "; p50 " + to_text(values->p50) + ", p90 " + to_text(values->p90) + ", p99 " + to_text(values->p99) + ", max " +
-         to_text(values->max);
+  return fmt::format("; p50 {}, p90 {}, p99 {}, max {}", to_text(values->p50), to_text(values->p90), to_text(values->p99),
+                     to_text(values->max));
 }
 
 std::string times_text(const std::optional<Percentiles>& values, std::uint64_t count) {
@@ -68,7 +68,7 @@ void add_jobs(const RunSummary& run, Lines& lines) {
   }
   if (run.out_of_service_gpu_time_s > 0 || run.draining_gpu_time_s > 0) {
     const std::string held =
-        run.draining_gpu_time_s > 0 ? ", and " + readable_gpu_time(run.draining_gpu_time_s) + " that jobs held on" : "";
+        run.draining_gpu_time_s > 0 ? fmt::format(", and {} that jobs held on", readable_gpu_time(run.draining_gpu_time_s)) : "";
     lines.add("out of service", "{}{}", readable_gpu_time(run.out_of_service_gpu_time_s), held);
   }
   if (run.checkpoint_gpu_time_s > 0) lines.add("checkpoints", "took {}", readable_gpu_time(run.checkpoint_gpu_time_s));
@@ -100,7 +100,8 @@ void add_iterations(const RunSummary& run, Lines& lines) {
             times_text(run.iteration_s, run.iterations));
   const auto& shares = run.exposed_comm_share_by_communicator;
   std::string parts;
-  for (const auto& [communicator, share] : shares) parts += (parts.empty() ? "" : ", ") + communicator + " " + percent(share);
+  for (const auto& [communicator, share] : shares)
+    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", communicator, percent(share));
   lines.add("exposed", "communication that no computation hid: {} of iterations", percent(run.exposed_comm_share));
   if (shares.size() > 1) lines.add("", "by communicator: {}; where several are under way, each counts", parts);
 }
@@ -110,8 +111,8 @@ void add_picked(const RunSummary& run, Lines& lines) {
   std::string picked;
   for (const auto& [type, counts] : run.algorithms_picked) {
     std::string names;
-    for (const auto& [algorithm, count] : counts) names += (names.empty() ? "" : ", ") + algorithm + " " + std::to_string(count);
-    picked += (picked.empty() ? "" : "; ") + type + " " + names;
+    for (const auto& [algorithm, count] : counts) names += fmt::format("{}{} {}", names.empty() ? "" : ", ", algorithm, count);
+    picked += fmt::format("{}{} {}", picked.empty() ? "" : "; ", type, names);
   }
   lines.add("picked", "{}", picked);
   // The largest first; equal ones by name.
@@ -156,7 +157,7 @@ void add_transfers(const RunSummary& run, Lines& lines) {
   }
   const std::string span = run.link_utilization_over == run.makespan
                                ? "the run"
-                               : readable(run.link_utilization_over.in_s()) + ", with what was on its way at its end";
+                               : fmt::format("{}, with what was on its way at its end", readable(run.link_utilization_over.in_s()));
   lines.add("busiest link", "{}, {} of its capacity over {}", run.busiest_link, percent(run.max_link_utilization), span);
 }
 
@@ -211,7 +212,7 @@ void add_packets(const RunSummary& run, Lines& lines) {
       "switches", "{}, {}, {}{}{}", counted(packets.ecn_marks, "ECN mark", "ECN marks"), counted(packets.pauses, "pause", "pauses"),
       counted(packets.drops, "drop", "drops"),
       packets.lossless_drops > 0 ? fmt::format(" ({} in lossless priorities, for want of headroom)", packets.lossless_drops) : "",
-      packets.pause_storms > 0 ? ", " + counted(packets.pause_storms, "pause storm", "pause storms") : "");
+      packets.pause_storms > 0 ? fmt::format(", {}", counted(packets.pause_storms, "pause storm", "pause storms")) : "");
   const double wait_s = packets.mean_wait_s();
   lines.add("queues", "a data packet waits {} in switches on its route, {} of a transfer's mean completion", readable(wait_s),
             percent(run.mean_fct_s > 0 ? wait_s / run.mean_fct_s : 0));
@@ -226,7 +227,9 @@ void add_packets(const RunSummary& run, Lines& lines) {
 
 std::string RunSummary::to_text() const {
   Lines lines;
-  std::string cut_off = interrupted ? ", interrupted" : stopped_at ? ", stopped at " + readable(stopped_at->in_s()) : "";
+  std::string cut_off = interrupted  ? ", interrupted"
+                        : stopped_at ? fmt::format(", stopped at {}", readable(stopped_at->in_s()))
+                                     : "";
   if (!standstill.empty()) cut_off = ", ended as nothing got on any more";
   lines.add_whole(fmt::format("{} ({} mode){}", name, mode, cut_off));
   if (jobs_total > 0) {

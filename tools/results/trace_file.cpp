@@ -103,7 +103,7 @@ void TraceFile::add_cluster(const ClusterRow& row) {
 }
 
 void TraceFile::add_op(const OpRow& row) {
-  const std::string rank = "rank " + std::to_string(row.rank);
+  const std::string rank = "rank " + fmt::to_string(row.rank);
   const std::string alike = row.ranks_alike == 1 ? "" : fmt::format(" (for {} alike)", row.ranks_alike);
   const std::string stream =
       row.stream > 0 ? fmt::format(" stream {}", row.stream) : std::string(row.is_compute ? "" : " communication");
@@ -185,9 +185,10 @@ void TraceFile::close() {
 
 std::vector<std::string> TraceFile::notes() const {
   if (!left_out_from_) return {};
-  const std::string from = *left_out_from_ == Time::max() ? "" : " what happened from " + readable(left_out_from_->in_s()) + " on";
-  return {"trace.json leaves out" + (from.empty() ? " some tracks" : from) + ", as it has reached " +
-          readable_bytes(static_cast<double>(bytes_max_)) + "; --trace-size=1GB makes room for more"};
+  const std::string from =
+      *left_out_from_ == Time::max() ? "" : fmt::format(" what happened from {} on", readable(left_out_from_->in_s()));
+  return {fmt::format("trace.json leaves out{}, as it has reached {}; --trace-size=1GB makes room for more",
+                      from.empty() ? " some tracks" : from, readable_bytes(static_cast<double>(bytes_max_)))};
 }
 
 }  // namespace weft

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/param_rows.hpp"
 #include "host/ranks/host_entity.hpp"
 #include "host/ranks/host_settings.hpp"
@@ -26,7 +28,7 @@ std::unique_ptr<AllocationPolicy> make_allocation_policy(const Scenario& scenari
   const std::string& name = scenario.parameters.of("flow").text("allocation");
   const auto& module = find_module(allocation_policies(), name, SourcePlace::named("flow.allocation"));
   ParamSet params = scenario.parameters.of(name);
-  if (name == "max_min" && params.is_default("threads")) params.set("threads", std::to_string(threads), {});
+  if (name == "max_min" && params.is_default("threads")) params.set("threads", fmt::to_string(threads), {});
   return module.make(link_capacities_bps(*scenario.topology), params);
 }
 
@@ -125,7 +127,7 @@ bool Assembly::goes_on_after_launch() {
 void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
   const Topology& topology = *scenario.topology;
   const auto host_count = static_cast<std::uint32_t>(topology.host_count());
-  for (std::uint32_t host = 0; host < host_count; ++host) hosts.push_back(builder.declare("host" + std::to_string(host)));
+  for (std::uint32_t host = 0; host < host_count; ++host) hosts.push_back(builder.declare(fmt::format("host{}", host)));
   scheduler = builder.declare("scheduler");
   fabric = builder.declare("fabric");
   if (packet_network) packet_network->declare(builder);
@@ -265,7 +267,7 @@ void Assembly::add_flow_list(EngineBuilder& builder, const Observers& observers)
   for (std::uint32_t host = 0; host < host_count; ++host) {
     auto sink = std::make_unique<FlowListSink>();
     flow_sinks.push_back(sink.get());
-    sink_of_host.push_back(builder.add_entity(std::move(sink), "flows of host" + std::to_string(host)));
+    sink_of_host.push_back(builder.add_entity(std::move(sink), fmt::format("flows of host{}", host)));
   }
   fabric = builder.declare("fabric");
   packet_network->declare(builder);

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "host/collectives/collective_library.hpp"
 
 namespace weft {
@@ -216,7 +218,7 @@ class RowMaker {
 
 std::string op_label(const RoleDag& dag, OpId op) {
   const std::string_view name = dag.name(op);
-  return name.empty() ? "op" + std::to_string(op.index()) : std::string(name);
+  return name.empty() ? "op" + fmt::to_string(op.index()) : std::string(name);
 }
 
 std::uint32_t ranks_alike(const RunningJob& attempt, RankId rank) {

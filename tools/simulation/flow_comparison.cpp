@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 
 namespace weft {
@@ -25,7 +27,7 @@ FlowComparison compare_with_flow_mode(const Scenario& scenario, const RunOptions
     const RunSummary summary = finish_run(in_flow_mode, nobody, alone).summary;
     // Also where nobody looked before it was over.
     if (takes_too_many || summary.events > events_max)
-      return {std::nullopt, "it takes more events than packets did, " + std::to_string(events_max)};
+      return {std::nullopt, fmt::format("it takes more events than packets did, {}", events_max)};
     if (summary.interrupted) return {std::nullopt, "interrupted"};
     return {FlowModeFigures{summary.makespan.in_s(), summary.mean_iteration_s, summary.mean_fct_s, summary.run_wall_time_s}, ""};
   } catch (const InputError& error) {

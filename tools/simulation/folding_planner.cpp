@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
@@ -108,15 +110,14 @@ std::string FoldingPlanner::verdict() const {
   std::uint64_t ranks = 0;
   for (const PlacedJob& job : plan_.jobs) ranks += job.endpoint_of_rank->size();
   if (plan_.folding != nullptr) {
-    return "ranks are alike: " + std::to_string(plan_.folding->class_count()) + " of " + std::to_string(ranks) +
-           " are simulated, each for its class";
+    return fmt::format("ranks are alike: {} of {} are simulated, each for its class", plan_.folding->class_count(), ranks);
   }
   if (plan_.classes_if_sprayed > 0) {
-    return "ranks are told apart by hashed paths: all " + std::to_string(ranks) +
-           " are simulated; --set=flow.routing=spray would need " + std::to_string(plan_.classes_if_sprayed);
+    return fmt::format("ranks are told apart by hashed paths: all {} are simulated; --set=flow.routing=spray would need {}", ranks,
+                       plan_.classes_if_sprayed);
   }
   const std::string why = not_folded_because();
-  return "all " + std::to_string(ranks) + " ranks are simulated" + (why.empty() ? ", as none are alike" : "; alike: " + why);
+  return fmt::format("all {} ranks are simulated{}", ranks, why.empty() ? ", as none are alike" : fmt::format("; alike: {}", why));
 }
 
 void FoldingPlanner::tell() {

@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "scheduler/failures/part.hpp"
 #include "scheduler/lifecycle/elastic_restart.hpp"
@@ -47,8 +49,8 @@ InputError unknown_node(const std::string& name, const Scenario& scenario, const
     for (std::uint32_t node = 0; node < scenario.topology->node_count(); ++node)
       known.push_back(scenario.topology->node_name(NodeId(node)));
   }
-  for (std::uint32_t host = 0; host < cluster.host_count(); ++host) known.push_back("host" + std::to_string(host));
-  return InputError({Severity::error, "unknown-node", "the cluster has no host or switch \"" + name + "\"",
+  for (std::uint32_t host = 0; host < cluster.host_count(); ++host) known.push_back(fmt::format("host{}", host));
+  return InputError({Severity::error, "unknown-node", fmt::format("the cluster has no host or switch \"{}\"", name),
                      SourcePlace::named("--drain"), suggestion(name, known, "node")});
 }
 
@@ -98,7 +100,7 @@ Question ask_drain(const std::string& name, Fork& fork, Time until) {
   Scenario& scenario = fork.scenario;
   const ClusterState cluster = empty_cluster(scenario);
   Question question;
-  question.text = "drain of " + name;
+  question.text = fmt::format("drain of {}", name);
   if (const std::optional<Part> part = parse_part(name, cluster)) {
     question.drained = {host_of(*part, cluster)};
   } else {
@@ -141,14 +143,14 @@ Question ask_start(const std::string& name, Fork& fork) {
   if (found == specs.end()) {
     std::vector<std::string> known;
     for (const JobSpec& spec : specs) known.push_back(spec.name);
-    fail("unknown-job", "the snapshot has no job \"" + name + "\"", place, suggestion(name, known, "job"));
+    fail("unknown-job", fmt::format("the snapshot has no job \"{}\"", name), place, suggestion(name, known, "job"));
   }
   Question question;
-  question.text = "start of " + name;
+  question.text = fmt::format("start of {}", name);
   question.started = JobId(static_cast<std::uint32_t>(found - specs.begin()));
   ClusterSnapshot::Job& job = fork.from.jobs[question.started.index()];
   if (job.state == State::runs || job.state == State::ended) {
-    fail("already-started", "job \"" + name + "\" " + (job.state == State::runs ? "runs already" : "has ended"), place,
+    fail("already-started", fmt::format("job \"{}\" {}", name, job.state == State::runs ? "runs already" : "has ended"), place,
          "name one that waits or has not arrived");
   }
   const ClusterState cluster = cluster_of(fork);
@@ -157,9 +159,9 @@ Question ask_start(const std::string& name, Fork& fork) {
   if (!placement && job.record.start) placement = place_smaller(*found, cluster, *placer);
   if (!placement) {
     const std::uint32_t least = job.record.start ? least_gpus(*found) : found->gpus;
-    question.refusal = "it wants " + (least < found->gpus ? std::to_string(least) + " to " : "") +
-                       counted(found->gpus, "GPU", "GPUs") + ", and of the " + std::to_string(cluster.free_gpus()) +
-                       " that are free placement " + fork.scenario.placement + " finds none that fit";
+    question.refusal = fmt::format("it wants {}{}, and of the {} that are free placement {} finds none that fit",
+                                   least < found->gpus ? fmt::format("{} to ", least) : "", counted(found->gpus, "GPU", "GPUs"),
+                                   cluster.free_gpus(), fork.scenario.placement);
     return question;
   }
   if (job.state == State::waits) job.record.wait += fork.from.at - job.queued;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "scheduler/lifecycle/elastic_restart.hpp"
 #include "tools/simulation/collective_rows.hpp"
 
@@ -236,7 +238,7 @@ void ResultRows::add_links(std::span<const LinkUsage> usage) {
     const std::string source_name = topology.node_name(link.source);
     const std::string destination_name = topology.node_name(link.destination);
     const bool is_inside_host = !source.host.is_none() && source.host == destination.host;
-    const std::string tier = is_inside_host ? "host" : std::string(tier_of(source)) + "->" + std::string(tier_of(destination));
+    const std::string tier = is_inside_host ? "host" : fmt::format("{}->{}", tier_of(source), tier_of(destination));
     sink_.add_link({name, source_name, destination_name, link.rate, usage[i].bytes, usage[i].mean_utilization, usage[i].queue_peak,
                     usage[i].ecn_marks, usage[i].paused, usage[i].drops, tier, is_inside_host});
   }

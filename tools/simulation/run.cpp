@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/engine/parallel_loop.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "host/ranks/host_entity.hpp"
@@ -42,7 +44,8 @@ PartitionChoice partition_choice(const std::string& zeta, const Scenario& scenar
   if (zeta == "table") return PartitionByTable{ZetaTable::standard(), mean_gpus_per_job(scenario)};
   const ParsedQuantity<Duration> given = parse_duration(zeta);
   if (!given.value) {
-    fail("bad-zeta", given.error.message, SourcePlace::named("--zeta=" + zeta), "write auto, table, or a duration such as 500ns");
+    fail("bad-zeta", given.error.message, SourcePlace::named(fmt::format("--zeta={}", zeta)),
+         "write auto, table, or a duration such as 500ns");
   }
   return PartitionByZeta{*given.value};
 }
@@ -269,7 +272,7 @@ RunOutcome run(const Scenario& scenario, ResultSink& sink, const RunOptions& opt
   const auto started = WallClock::now();
   FoldingPlan plan;
   while (true) {
-    std::variant<RunOutcome, Refold> result = naming_memory_use("while simulating " + scenario.name, [&] {
+    std::variant<RunOutcome, Refold> result = naming_memory_use(fmt::format("while simulating {}", scenario.name), [&] {
       return run_by_plan(scenario, sink, options, library, std::move(plan), started);
     });
     if (auto* finished = std::get_if<RunOutcome>(&result)) return std::move(*finished);

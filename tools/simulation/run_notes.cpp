@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/readable.hpp"
 #include "host/ranks/message_tag.hpp"
@@ -133,31 +135,32 @@ std::vector<std::string> slot_notes(std::span<const SlotHoldup> holdups, const J
     const SlotHoldup& at = *worst.holdup;
     const std::uint64_t count = at.plan->slots.count();
     const std::uint64_t needed = std::min<std::uint64_t>(kSlotsMax, (worst.slots_needed * slots + count - 1) / count);
-    notes.push_back("slots hold " + kind.first + " (" + kind.second + ") back on " +
-                    counted(found.connections, "connection", "connections") + ", most from " + topology.node_name(at.source) +
-                    " to " + topology.node_name(at.peer) + ": " + bytes_text(worst.let_through()) + " in " +
-                    counted(worst.messages, "message", "messages") + " go per round trip of " + readable(worst.round_trip.in_s()) +
-                    ", in which the path carries " + bytes_text(worst.path_bytes()) + "; sends waited for " + percent(worst.share) +
-                    " of the time with nothing else leaving. collective.slots = " + std::to_string(needed) + ", now " +
-                    std::to_string(slots) + ", would fill it");
+    notes.push_back(fmt::format(
+        "slots hold {} ({}) back on {}, most from {} to {}: {} in {} go per round trip of {}, in which the path carries {}; sends "
+        "waited for {} of the time with nothing else leaving. collective.slots = {}, now {}, would fill it",
+        kind.first, kind.second, counted(found.connections, "connection", "connections"), topology.node_name(at.source),
+        topology.node_name(at.peer), bytes_text(worst.let_through()), counted(worst.messages, "message", "messages"),
+        readable(worst.round_trip.in_s()), bytes_text(worst.path_bytes()), percent(worst.share), needed, slots));
   }
   return notes;
 }
 
 std::string window_note(const NarrowWindow& narrowest, const Topology& topology) {
   const Transfer& transfer = narrowest.transfer;
-  return "packet.window lets " + bytes_text(static_cast<double>(narrowest.window.count())) + " be under way from " +
-         topology.node_name(transfer.source) + " to " + topology.node_name(transfer.destination) +
-         ", whose bandwidth-delay product is " + bytes_text(static_cast<double>(narrowest.held.count())) + ", " +
-         to_text(narrowest.rate) + " times a round trip of " + readable(narrowest.round_trip.in_s()) +
-         ": larger transfers do not fill that path. packet.window = auto gives every queue pair what its path holds";
+  return fmt::format(
+      "packet.window lets {} be under way from {} to {}, whose bandwidth-delay product is {}, {} times a round trip of {}: larger "
+      "transfers do not fill that path. packet.window = auto gives every queue pair what its path holds",
+      bytes_text(static_cast<double>(narrowest.window.count())), topology.node_name(transfer.source),
+      topology.node_name(transfer.destination), bytes_text(static_cast<double>(narrowest.held.count())), to_text(narrowest.rate),
+      readable(narrowest.round_trip.in_s()));
 }
 
 std::string headroom_note(const ShortHeadroom& shortest, const Topology& topology) {
-  return "packet.headroom = " + to_text(shortest.headroom) + " is less than what can come by " + topology.link_name(shortest.link) +
-         " after a pause was asked for, " + to_text(shortest.needed) +
-         (shortest.more_links > 0 ? ", and by " + counted(shortest.more_links, "more link", "more links") : "") +
-         ": what finds no room is dropped. packet.headroom = auto gives every port what it needs";
+  return fmt::format(
+      "packet.headroom = {} is less than what can come by {} after a pause was asked for, {}{}: what finds no room is dropped. "
+      "packet.headroom = auto gives every port what it needs",
+      to_text(shortest.headroom), topology.link_name(shortest.link), to_text(shortest.needed),
+      shortest.more_links > 0 ? fmt::format(", and by {}", counted(shortest.more_links, "more link", "more links")) : "");
 }
 
 }  // namespace weft

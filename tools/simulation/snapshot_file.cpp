@@ -1,5 +1,6 @@
 #include "tools/simulation/snapshot_file.hpp"
 
+#include <fmt/format.h>
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
@@ -40,7 +41,8 @@ std::vector<GpuSlot> from_list(const std::string& text, std::uint32_t gpu_count,
   if (text.empty()) return gpus;
   const ParsedRankList parsed = parse_rank_list(text, gpu_count);
   if (!parsed.error.empty()) {
-    fail("other-snapshot", "GPUs of the snapshot: " + parsed.error, place, "was the snapshot taken of this scenario and topology?");
+    fail("other-snapshot", fmt::format("GPUs of the snapshot: {}", parsed.error), place,
+         "was the snapshot taken of this scenario and topology?");
   }
   for (const RankId number : parsed.ranks) gpus.emplace_back(number.index());
   return gpus;
@@ -142,9 +144,8 @@ ClusterSnapshot::Job read(const snapshot::Job& from, const JobSpec& spec, std::u
   const auto held = static_cast<std::uint32_t>(job.placement.gpus.size());
   if (held == 0 || !may_restart_on(spec, held)) {
     fail("other-snapshot",
-         "job \"" + spec.name + "\" holds " + std::to_string(held) + " GPUs in the snapshot and wants " +
-             std::to_string(spec.gpus) + " in the scenario",
-         place, "the scenario has changed since the snapshot was taken; take another");
+         fmt::format("job \"{}\" holds {} GPUs in the snapshot and wants {} in the scenario", spec.name, held, spec.gpus), place,
+         "the scenario has changed since the snapshot was taken; take another");
   }
   job.since = Time::at_ticks(from.since_ticks());
   record.last_start = job.since;
@@ -178,7 +179,7 @@ std::string to_snapshot_text(const RunFlags& flags, const Scenario& scenario, co
   for (const std::string& setting : flags.settings) {
     const std::size_t equals = std::min(setting.find('='), setting.size() - 1);
     const std::string name = setting.substr(0, equals);
-    run.add_set(scenario.parameters.is_file(name) ? name + "=" + absolute(setting.substr(equals + 1)) : setting);
+    run.add_set(scenario.parameters.is_file(name) ? fmt::format("{}={}", name, absolute(setting.substr(equals + 1))) : setting);
   }
   file.set_at_ticks(taken.at.in_ticks());
   for (std::size_t i = 0; i < taken.jobs.size(); ++i) {
@@ -232,16 +233,14 @@ LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::str
     fail("other-snapshot", message, place, "the scenario has changed since the snapshot was taken; take another");
   };
   if (static_cast<std::size_t>(file.job_size()) != scenario.jobs.size()) {
-    refuse("the snapshot has " + std::to_string(file.job_size()) + " jobs and the scenario " +
-           std::to_string(scenario.jobs.size()));
+    refuse(fmt::format("the snapshot has {} jobs and the scenario {}", file.job_size(), scenario.jobs.size()));
   }
   const std::uint32_t gpu_count = empty_cluster(scenario).gpu_count();
   loaded.snapshot.at = Time::at_ticks(file.at_ticks());
   for (int i = 0; i < file.job_size(); ++i) {
     JobSpec& spec = scenario.jobs[i];
     if (file.job(i).name() != spec.name)
-      refuse("job " + std::to_string(i) + " is \"" + file.job(i).name() + "\" in the snapshot and \"" + spec.name +
-             "\" in the scenario");
+      refuse(fmt::format("job {} is \"{}\" in the snapshot and \"{}\" in the scenario", i, file.job(i).name(), spec.name));
     // Where they follow from a measured iteration time, the scenario alone does not know them.
     if (file.job(i).iterations() > 0) spec.iterations = file.job(i).iterations();
     if (file.job(i).has_duration_ticks()) spec.duration = DurationModel::fixed(Duration::ticks(file.job(i).duration_ticks()));
@@ -253,8 +252,7 @@ LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::str
   const std::size_t link_count = scenario.topology == nullptr ? 0 : scenario.topology->link_count();
   for (const snapshot::SlowCable& slow : file.slow_cable()) {
     if (slow.link() >= link_count || slow.link() % 2 != 0 || !(slow.share() >= 0 && slow.share() < 1))
-      refuse("the topology has no cable " + std::to_string(slow.link()) + " that could carry " + std::to_string(slow.share()) +
-             " of its speed");
+      refuse(fmt::format("the topology has no cable {} that could carry {:f} of its speed", slow.link(), slow.share()));
     loaded.snapshot.slow_cables.push_back({LinkId(slow.link()), slow.share()});
   }
   return loaded;

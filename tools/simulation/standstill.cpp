@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/readable.hpp"
 #include "host/ranks/host_entity.hpp"
@@ -25,7 +27,8 @@ std::vector<UnfinishedTransfer> missed(const Assembly& parts, std::vector<Unfini
 /// What is said of the way of a transfer that gets nowhere, and what to do about it.
 std::string drops_text(const Topology& topology, const WorstSwitch& worst) {
   if (worst.node.is_none()) return "; nothing was dropped on its way";
-  return "; on its way, " + counted(worst.drops, "packet was", "packets were") + " dropped in " + topology.node_name(worst.node);
+  return fmt::format("; on its way, {} dropped in {}", counted(worst.drops, "packet was", "packets were"),
+                     topology.node_name(worst.node));
 }
 std::string loss_help(const WorstSwitch& worst) {
   return worst.node.is_none() ? "a longer packet.retransmission_timeout, as queues hold packets and answers for longer, or "
@@ -42,11 +45,11 @@ void report_stuck_transfers(const Assembly& parts, const Engine& engine, const s
   const Transfer& first = unfinished.front().transfer;
   if (const std::vector<LinkId> circle = parts.packet_network->deadlock(engine); !circle.empty()) {
     std::string links;
-    for (const LinkId link : circle) links += topology.link_name(link) + ", ";
+    for (const LinkId link : circle) links += fmt::format("{}, ", topology.link_name(link));
     diagnostics.error(
         "pfc-deadlock",
-        "pauses wait for each other in a circle, and " + counted(unfinished.size(), "transfer stands", "transfers stand") +
-            " still: " + links + "and " + topology.link_name(circle.front()) + " again",
+        fmt::format("pauses wait for each other in a circle, and {} still: {}and {} again",
+                    counted(unfinished.size(), "transfer stands", "transfers stand"), links, topology.link_name(circle.front())),
         SourcePlace::named("weft run"),
         "what came by each of these links waits in its switch for room behind the next; take routes without such circles, more "
         "packet.buffer, or a lossy priority");
@@ -55,39 +58,41 @@ void report_stuck_transfers(const Assembly& parts, const Engine& engine, const s
   for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
     const std::optional<Time> from = parts.packet_network->pauses_from(HostId(host));
     if (!from || parts.packet_network->has_watchdog()) continue;
-    diagnostics.error("pause-storm",
-                      counted(unfinished.size(), "transfer stands", "transfers stand") + " still, as host" + std::to_string(host) +
-                          " pauses its switch since " + to_text(*from - Time::zero()),
-                      SourcePlace::named("packet.pausing_hosts"),
-                      "a packet.watchdog, such as 200ms, drops what waits for that host, so that the others go on");
+    diagnostics.error(
+        "pause-storm",
+        fmt::format("{} still, as host{} pauses its switch since {}",
+                    counted(unfinished.size(), "transfer stands", "transfers stand"), host, to_text(*from - Time::zero())),
+        SourcePlace::named("packet.pausing_hosts"),
+        "a packet.watchdog, such as 200ms, drops what waits for that host, so that the others go on");
     return;
   }
   if (const std::vector<StoppedQueuePair> stopped = parts.packet_network->given_up(engine); !stopped.empty()) {
     const StoppedQueuePair& at = stopped.front();
     const WorstSwitch worst = parts.packet_network->worst_switch(engine, at.transfer);
     diagnostics.error("retry-exceeded",
-                      counted(stopped.size(), "queue pair", "queue pairs") + " gave up, the first from " +
-                          topology.node_name(at.transfer.source) + " to " + topology.node_name(at.transfer.destination) + " at " +
-                          to_text(at.time - Time::zero()) + ": nothing that it sent was acknowledged for " +
-                          to_text(at.without_answer) + drops_text(*parts.scenario.topology, worst),
-                      SourcePlace::named("packet.retries"), loss_help(worst) + "; packet.retries = 0 tries for ever");
+                      fmt::format("{} gave up, the first from {} to {} at {}: nothing that it sent was acknowledged for {}{}",
+                                  counted(stopped.size(), "queue pair", "queue pairs"), topology.node_name(at.transfer.source),
+                                  topology.node_name(at.transfer.destination), to_text(at.time - Time::zero()),
+                                  to_text(at.without_answer), drops_text(*parts.scenario.topology, worst)),
+                      SourcePlace::named("packet.retries"), fmt::format("{}; packet.retries = 0 tries for ever", loss_help(worst)));
     return;
   }
   if (livelock) {
     const WorstSwitch worst = parts.packet_network->worst_switch(engine, first);
-    diagnostics.error("livelock",
-                      counted(unfinished.size(), "transfer gets", "transfers get") + " nowhere, the first from " +
-                          topology.node_name(first.source) + " to " + topology.node_name(first.destination) + ": host" +
-                          std::to_string(livelock->host.index()) + " has sent " + counted(livelock->repeats, "packet", "packets") +
-                          " again since " + readable((livelock->since - Time::zero()).in_s()) +
-                          ", and nothing new has come to any card" + drops_text(*parts.scenario.topology, worst),
-                      SourcePlace::named("packet.repeats_max"), loss_help(worst) + "; packet.repeats_max = 0 goes on for ever");
+    diagnostics.error(
+        "livelock",
+        fmt::format(
+            "{} nowhere, the first from {} to {}: host{} has sent {} again since {}, and nothing new has come to any card{}",
+            counted(unfinished.size(), "transfer gets", "transfers get"), topology.node_name(first.source),
+            topology.node_name(first.destination), livelock->host.index(), counted(livelock->repeats, "packet", "packets"),
+            readable((livelock->since - Time::zero()).in_s()), drops_text(*parts.scenario.topology, worst)),
+        SourcePlace::named("packet.repeats_max"), fmt::format("{}; packet.repeats_max = 0 goes on for ever", loss_help(worst)));
     return;
   }
   diagnostics.error("stuck-packets",
-                    counted(unfinished.size(), "transfer was", "transfers were") +
-                        " never acknowledged in full, the first of them from " + topology.node_name(first.source) + " to " +
-                        topology.node_name(first.destination),
+                    fmt::format("{} never acknowledged in full, the first of them from {} to {}",
+                                counted(unfinished.size(), "transfer was", "transfers were"), topology.node_name(first.source),
+                                topology.node_name(first.destination)),
                     SourcePlace::named("weft run"),
                     network_changes(parts.scenario)
                         ? "no way is left between them that packets can take, and nothing repairs what is out: let it be repaired"
@@ -102,14 +107,14 @@ std::vector<Diagnostic> transfers_that_stand_still(const Assembly& parts, const 
   if (parts.fabric != EntityId::none()) {
     for (const UnfinishedTransfer& transfer : missed(parts, engine.entity_as<FlowFabric>(parts.fabric).unfinished())) {
       const Topology& topology = *parts.scenario.topology;
-      const std::string which = "the transfer from " + topology.node_name(transfer.transfer.source) + " to " +
-                                topology.node_name(transfer.transfer.destination);
+      const std::string which = fmt::format("the transfer from {} to {}", topology.node_name(transfer.transfer.source),
+                                            topology.node_name(transfer.transfer.destination));
       if (transfer.stalled_at.is_none()) {
-        diagnostics.error("beyond-clock", which + " ends after the simulated clock does", SourcePlace::named("weft run"),
-                          "simulated time ends after 2.9 years of 10 ps ticks: move less");
+        diagnostics.error("beyond-clock", fmt::format("{} ends after the simulated clock does", which),
+                          SourcePlace::named("weft run"), "simulated time ends after 2.9 years of 10 ps ticks: move less");
       } else {
         standstill.error("stalled-transfer",
-                         which + " never ends: link " + topology.link_name(transfer.stalled_at) + " gives it no rate",
+                         fmt::format("{} never ends: link {} gives it no rate", which, topology.link_name(transfer.stalled_at)),
                          SourcePlace::named("weft run"),
                          network_changes(parts.scenario) ? "it is out, and nothing repairs it: let it be repaired"
                          : parts.scenario.parameters.of("flow").text("allocation") == "quantum_filling"

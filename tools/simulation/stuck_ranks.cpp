@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 
 namespace weft {
@@ -25,9 +27,9 @@ std::string listed(const std::vector<std::uint32_t>& ranks) {
   const std::size_t named = std::min(ranks.size(), named_max);
   for (std::size_t i = 0; i < named; ++i) {
     const bool last = i + 1 == ranks.size();
-    text += (i == 0 ? "" : last ? " and " : ", ") + std::to_string(ranks[i]);
+    text += (i == 0 ? "" : last ? " and " : ", ") + fmt::to_string(ranks[i]);
   }
-  if (ranks.size() > named) text += " and " + std::to_string(ranks.size() - named) + " more";
+  if (ranks.size() > named) text += fmt::format(" and {} more", ranks.size() - named);
   return (ranks.size() == 1 ? "rank " : "ranks ") + text;
 }
 
@@ -52,17 +54,16 @@ class StuckJob {
       std::string ops;
       for (std::size_t k = 0; k < std::min(rank.ops.size(), kOpsNamed); ++k)
         ops += (k == 0 ? "" : "; and for ") + op_text(rank, rank.ops[k]);
-      if (rank.ops.size() > kOpsNamed) ops += "; and for " + std::to_string(rank.ops.size() - kOpsNamed) + " more";
+      if (rank.ops.size() > kOpsNamed) ops += fmt::format("; and for {} more", rank.ops.size() - kOpsNamed);
       diagnostics.error("stuck",
-                        "job \"" + job_.name + "\" cannot go on: rank " + std::to_string(rank.rank.index()) +
-                            " waits in iteration " + std::to_string(rank.iteration) + " for " +
-                            (ops.empty() ? "nothing that will come" : ops),
+                        fmt::format("job \"{}\" cannot go on: rank {} waits in iteration {} for {}", job_.name, rank.rank.index(),
+                                    rank.iteration, ops.empty() ? "nothing that will come" : ops),
                         job_.place, kHelp);
     }
     if (waiting_.size() > kRanksNamed) {
       diagnostics.error("stuck",
-                        "job \"" + job_.name + "\" cannot go on: " +
-                            counted(waiting_.size() - kRanksNamed, "more rank waits", "more ranks wait") + " like these",
+                        fmt::format("job \"{}\" cannot go on: {} like these", job_.name,
+                                    counted(waiting_.size() - kRanksNamed, "more rank waits", "more ranks wait")),
                         job_.place, kHelp);
     }
   }
@@ -105,20 +106,21 @@ class StuckJob {
     const RoleDag& dag = workload_.dag_of(rank.rank);
     const Op op = dag.op(id);
     const std::string_view name = name_of(rank.rank, id);
-    const std::string title = name.empty() ? "op " + std::to_string(id.index()) : "\"" + std::string(name) + "\"";
+    const std::string title = name.empty() ? fmt::format("op {}", id.index()) : fmt::format("\"{}\"", name);
     const Communicator& communicator = workload_.communicators[op.communicator];
     const std::span<const RankId> group = communicator.ranks(communicator.group_of(rank.rank));
     if (op.kind != OpKind::collective) {
       const RankId peer = communicator.peer_of(rank.rank, op.addressing, op.peer);
-      return std::string(to_text(op.kind)) + " " + title + (op.kind == OpKind::receive ? " from rank " : " to rank ") +
-             std::to_string(peer.index());
+      return fmt::format("{} {}{}{}", to_text(op.kind), title, op.kind == OpKind::receive ? " from rank " : " to rank ",
+                         peer.index());
     }
     std::vector<std::uint32_t> missing;
     for (const RankId member : group) {
       if (!joined_.contains({member, rank.iteration, op.communicator, dag.match_ordinal(id)})) missing.push_back(member.index());
     }
-    std::string text = std::string(to_text(op.collective)) + " " + title + " in communicator \"" + communicator.name() + "\"";
-    if (!missing.empty()) text += ", which " + listed(missing) + (missing.size() == 1 ? " has not joined" : " have not joined");
+    std::string text = fmt::format("{} {} in communicator \"{}\"", to_text(op.collective), title, communicator.name());
+    if (!missing.empty())
+      text += fmt::format(", which {}{}", listed(missing), missing.size() == 1 ? " has not joined" : " have not joined");
     return text;
   }
 

@@ -1,4 +1,5 @@
 // `weft check`: validates inputs without running anything.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -40,7 +41,7 @@ struct Content {
 /// As they are printed with `weft run` and `weft workload import`.
 std::string as_notes(std::span<const std::string> assumptions) {
   std::string notes;
-  for (const std::string& assumption : assumptions) notes += "note: " + assumption + "\n";
+  for (const std::string& assumption : assumptions) notes += fmt::format("note: {}\n", assumption);
   return notes;
 }
 
@@ -89,14 +90,14 @@ Content check_one(const RecognisedInput& input, const CheckOptions& options) {
       flags.jobs_options.strict = options.jobs.strict && names_job_traces(input.file);
       const Scenario scenario = load_scenario(flags, Probing::forbidden);
       check_run(scenario);
-      return {"scenario, " + counted(scenario.jobs.size(), "job", "jobs") + ", " + std::string(to_text(scenario.mode)) + " mode",
+      return {fmt::format("scenario, {}, {} mode", counted(scenario.jobs.size(), "job", "jobs"), to_text(scenario.mode)),
               as_notes(scenario.assumptions)};
     }
     case InputKind::topology: {
       const auto topology = load_topology(input.file, input.format);
-      return {"topology, " + counted(topology->host_count(), "host", "hosts") + ", " +
-                  counted(topology->endpoints().size(), "endpoint", "endpoints") + ", " +
-                  counted(topology->link_count(), "link", "links"),
+      return {fmt::format("topology, {}, {}, {}", counted(topology->host_count(), "host", "hosts"),
+                          counted(topology->endpoints().size(), "endpoint", "endpoints"),
+                          counted(topology->link_count(), "link", "links")),
               as_notes(topology->assumptions())};
     }
     case InputKind::workload: {
@@ -106,20 +107,20 @@ Content check_one(const RecognisedInput& input, const CheckOptions& options) {
       diagnostics.throw_if_errors();
       std::uint64_t ops = 0;
       for (const RoleDag& role : workload.roles) ops += role.size();
-      return {"workload, " + counted(workload.rank_count, "rank", "ranks") + ", " +
-                  counted(workload.roles.size(), "role", "roles") + ", " + counted(ops, "op", "ops"),
+      return {fmt::format("workload, {}, {}, {}", counted(workload.rank_count, "rank", "ranks"),
+                          counted(workload.roles.size(), "role", "roles"), counted(ops, "op", "ops")),
               as_notes(workload.assumptions)};
     }
     case InputKind::jobs: {
       const JobTrace trace = load_job_trace(input.file, input.format, options.jobs);
-      return {"job trace, " + counted(trace.jobs.size(), "job", "jobs") + ", " + counted(trace.left_out_rows, "row", "rows") +
-                  " left out",
+      return {fmt::format("job trace, {}, {} left out", counted(trace.jobs.size(), "job", "jobs"),
+                          counted(trace.left_out_rows, "row", "rows")),
               describe(trace)};
     }
     case InputKind::measurements:
       return {"measurements", describe_measurements(input.file, input.format)};
     case InputKind::flows:
-      return {"flow list, " + counted(import_hpcc_flows(input.file).flows.size(), "flow", "flows")};
+      return {fmt::format("flow list, {}", counted(import_hpcc_flows(input.file).flows.size(), "flow", "flows"))};
   }
   return {};
 }

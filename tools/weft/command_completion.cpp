@@ -8,6 +8,7 @@
 // The bash script is one function for all commands with tables by command ("topology build"); bash
 // splits words at "=" and ":", so the function splits the line itself and hands back what follows
 // the last of these. The zsh script has a function for each command.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <array>
 #include <iostream>
@@ -58,7 +59,7 @@ std::string value_kind(const Command& command, const CommandOption& option) {
   if (command.path == "help" && option.is_positional) return "commands";
   if (!option.choices.empty()) {
     std::string kind = "choices";
-    for (const std::string& choice : option.choices) kind += " " + choice;
+    for (const std::string& choice : option.choices) kind += fmt::format(" {}", choice);
     return kind;
   }
   if (option.type.starts_with("DIR")) return "folders";
@@ -190,8 +191,8 @@ complete -F _weft weft
 
 /// A function that prints a text for its first argument, or its first two ("run --mode").
 std::string bash_table(std::string_view name, const std::vector<std::pair<std::string, std::string>>& rows, bool has_two_keys) {
-  std::string out = std::string(name) + "() {\n  case $1" + (has_two_keys ? "\\ $2" : "") + " in\n";
-  for (const auto& [key, text] : rows) out += "    '" + key + "') echo '" + text + "' ;;\n";
+  std::string out = fmt::format("{}() {{\n  case $1{} in\n", name, has_two_keys ? "\\ $2" : "");
+  for (const auto& [key, text] : rows) out += fmt::format("    '{}') echo '{}' ;;\n", key, text);
   return out + "  esac\n}\n";
 }
 
@@ -208,16 +209,18 @@ std::string bash_script(const std::vector<Command>& commands) {
     for (const CommandOption& option : command.options) {
       if (!option.is_positional) {
         options += (options.empty() ? "" : " ") + option.name + (option.takes_value && !option.value_is_optional ? "=" : "");
-        if (option.takes_value && !option.value_is_optional) with_value.emplace_back(command.path + " " + option.name, "1");
+        if (option.takes_value && !option.value_is_optional)
+          with_value.emplace_back(fmt::format("{} {}", command.path, option.name), "1");
       }
       const std::string kind = value_kind(command, option);
-      if (!kind.empty()) values.emplace_back(command.path + " " + (option.is_positional ? "positional" : option.name), kind);
+      if (!kind.empty())
+        values.emplace_back(fmt::format("{} {}", command.path, option.is_positional ? "positional" : option.name), kind);
     }
     flags.emplace_back(command.path, options);
   }
-  return "# Completion of weft in bash, as `weft completion bash` prints it.\n" + bash_table("_weft_commands", subcommands, false) +
-         bash_table("_weft_options", flags, false) + bash_table("_weft_value", values, true) +
-         bash_table("_weft_takes_value", with_value, true) + std::string(kBashFunctions);
+  return fmt::format("# Completion of weft in bash, as `weft completion bash` prints it.\n{}{}{}{}{}",
+                     bash_table("_weft_commands", subcommands, false), bash_table("_weft_options", flags, false),
+                     bash_table("_weft_value", values, true), bash_table("_weft_takes_value", with_value, true), kBashFunctions);
 }
 
 constexpr std::string_view kZshFunctions = R"zsh(
@@ -285,7 +288,7 @@ std::string zsh_text(std::string_view text) {
 }
 
 std::string zsh_function_name(const std::string& path) {
-  std::string name = "_weft" + (path.empty() ? "" : "_" + path);
+  std::string name = fmt::format("_weft{}", path.empty() ? "" : fmt::format("_{}", path));
   for (char& letter : name) {
     if (letter == ' ' || letter == '-') letter = '_';
   }
@@ -294,9 +297,9 @@ std::string zsh_function_name(const std::string& path) {
 
 /// A blank in front: zsh adds no arguments of its own to the function's.
 std::string zsh_action(const std::string& kind) {
-  if (kind.starts_with("choices ")) return "(" + kind.substr(8) + ")";
-  if (kind.starts_with("modules ")) return " _weft_names_of " + kind.substr(8);
-  if (kind.starts_with("settings-of ")) return " _weft_settings_of " + kind.substr(12);
+  if (kind.starts_with("choices ")) return fmt::format("({})", kind.substr(8));
+  if (kind.starts_with("modules ")) return fmt::format(" _weft_names_of {}", kind.substr(8));
+  if (kind.starts_with("settings-of ")) return fmt::format(" _weft_settings_of {}", kind.substr(12));
   if (kind == "settings") return " _weft_settings";
   if (kind == "kinds") return " _weft_kinds";
   if (kind == "files") return "_files";
@@ -306,21 +309,21 @@ std::string zsh_action(const std::string& kind) {
 
 /// The function of one command: its options, then its commands or what stands in their place.
 std::string zsh_function(const Command& command, const std::vector<Command>& commands) {
-  std::string out = zsh_function_name(command.path) + "() {\n";
+  std::string out = fmt::format("{}() {{\n", zsh_function_name(command.path));
   const bool has_commands = !command.subcommands.empty() || command.path == "help";
   if (has_commands) out += "  local curcontext=$curcontext state line\n  typeset -A opt_args\n";
-  out += "  _arguments" + std::string(has_commands ? " -C" : "");
+  out += fmt::format("  _arguments{}", has_commands ? " -C" : "");
   for (const CommandOption& option : command.options) {
     const std::string action = zsh_action(value_kind(command, option));
     const std::string type = zsh_text(option.type.empty() ? "value" : option.type);
     if (option.is_positional) {
-      if (!has_commands) out += " \\\n    '" + std::string(option.is_repeatable ? "*" : "") + ":" + type + ":" + action + "'";
+      if (!has_commands) out += fmt::format(" \\\n    '{}:{}:{}'", option.is_repeatable ? "*" : "", type, action);
       continue;
     }
-    out += " \\\n    '" + std::string(option.is_repeatable ? "*" : "") + option.name;
+    out += fmt::format(" \\\n    '{}{}", option.is_repeatable ? "*" : "", option.name);
     if (option.takes_value) out += option.value_is_optional ? "=-" : "=";
-    out += "[" + zsh_text(option.description) + "]";
-    if (option.takes_value) out += std::string(option.value_is_optional ? "::" : ":") + type + ":" + action;
+    out += fmt::format("[{}]", zsh_text(option.description));
+    if (option.takes_value) out += fmt::format("{}{}:{}", option.value_is_optional ? "::" : ":", type, action);
     out += "'";
   }
   if (!has_commands) return out + "\n}\n";
@@ -328,15 +331,16 @@ std::string zsh_function(const Command& command, const std::vector<Command>& com
   out += " \\\n    '1: :->command' '*:: :->arguments'\n  case $state in\n    command)\n      local -a names=(\n";
   for (const std::string& name : listed.subcommands) {
     for (const Command& other : commands) {
-      if (other.path != (listed.path.empty() ? "" : listed.path + " ") + name) continue;
-      out += "        '" + name + ":" + zsh_text(other.description) + "'\n";
+      if (other.path != (listed.path.empty() ? "" : fmt::format("{} ", listed.path)) + name) continue;
+      out += fmt::format("        '{}:{}'\n", name, zsh_text(other.description));
     }
   }
   out += "      )\n      _describe command names ;;\n";
   if (command.path != "help") {
     out += "    arguments)\n      case $line[1] in\n";
     for (const std::string& name : command.subcommands) {
-      out += "        " + name + ") " + zsh_function_name((command.path.empty() ? "" : command.path + " ") + name) + " ;;\n";
+      out += fmt::format("        {}) {} ;;\n", name,
+                         zsh_function_name((command.path.empty() ? "" : fmt::format("{} ", command.path)) + name));
     }
     out += "      esac ;;\n";
   }
@@ -345,8 +349,8 @@ std::string zsh_function(const Command& command, const std::vector<Command>& com
 
 std::string zsh_script(const std::vector<Command>& commands) {
   std::string out =
-      "#compdef weft\n# Completion of weft in zsh, as `weft completion zsh` prints it.\n" + std::string(kZshFunctions);
-  for (const Command& command : commands) out += "\n" + zsh_function(command, commands);
+      fmt::format("#compdef weft\n# Completion of weft in zsh, as `weft completion zsh` prints it.\n{}", kZshFunctions);
+  for (const Command& command : commands) out += fmt::format("\n{}", zsh_function(command, commands));
   return out + "\nif [ \"$funcstack[1]\" = _weft ]; then\n  _weft \"$@\"\nelse\n  compdef _weft weft\nfi\n";
 }
 

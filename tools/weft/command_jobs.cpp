@@ -1,4 +1,5 @@
 // `weft jobs`: makes job traces from templates.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -27,7 +28,7 @@ struct JobsFlags {
 };
 
 int make_jobs(const JobsFlags& flags) {
-  const SourcePlace place = SourcePlace::named("--template=" + flags.template_name);
+  const SourcePlace place = SourcePlace::named(fmt::format("--template={}", flags.template_name));
   const Module<JobTemplateFactory>& module = find_module(job_templates(), flags.template_name, place);
   ParamSet params(flags.template_name, module.info.params);
   set_from_flags(params, flags.settings);
@@ -57,7 +58,8 @@ void add_jobs_command(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   auto flags = std::make_shared<JobsFlags>();
   CLI::App* make = command->add_subcommand("make", "Make a job trace from a template and parameters");
-  make->add_option("--template", flags->template_name, job_template_names() + "; `weft modules NAME` lists its parameters")
+  make->add_option("--template", flags->template_name,
+                   fmt::format("{}; `weft modules NAME` lists its parameters", job_template_names()))
       ->type_name("NAME")
       ->required();
   make->add_option("--set", flags->settings, "Parameter of the template, repeatable")

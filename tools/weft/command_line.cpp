@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -34,7 +35,7 @@ namespace {
 std::vector<std::string> known_options(const CLI::App* app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app->get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_lnames()) names.push_back(fmt::format("--{}", name));
   }
   for (const CLI::App* sub : app->get_subcommands()) {
     for (std::string& name : known_options(sub)) names.push_back(std::move(name));
@@ -52,24 +53,24 @@ std::vector<std::string> known_commands(const CLI::App* app) {
 
 std::string chosen_path(const CLI::App* app) {
   std::string path = app->get_name();
-  for (const CLI::App* sub : app->get_subcommands()) path += " " + chosen_path(sub);
+  for (const CLI::App* sub : app->get_subcommands()) path += fmt::format(" {}", chosen_path(sub));
   return path;
 }
 
 int report_usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto place = SourcePlace::named(chosen_path(&app));
-  std::string help = "`" + chosen_path(&app) + " --help` lists what it takes";
+  std::string help = fmt::format("`{} --help` lists what it takes", chosen_path(&app));
   std::string message = error.what();
   // A word that nobody takes explains a missing subcommand as well.
   if (const std::vector<std::string> left = app.remaining(true); !left.empty()) {
     const std::string word = left.front().substr(0, left.front().find('='));
     const bool is_option = word.starts_with("-");
     const bool lacks_command = !is_option && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-    message = is_option       ? "there is no option \"" + word + "\""
-              : lacks_command ? "there is no command \"" + word + "\""
-                              : "\"" + word + "\" is not expected here";
+    message = is_option       ? fmt::format("there is no option \"{}\"", word)
+              : lacks_command ? fmt::format("there is no command \"{}\"", word)
+                              : fmt::format("\"{}\" is not expected here", word);
     const std::string best = closest(word, is_option ? known_options(&app) : known_commands(&app));
-    if (!best.empty()) help = "did you mean \"" + best + "\"?";
+    if (!best.empty()) help = fmt::format("did you mean \"{}\"?", best);
   } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     message = std::string("something is missing: ") + error.what();
   }
@@ -85,7 +86,7 @@ void check_values(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument == "--") return;
     if (!argument.starts_with("--") || argument.find('=') != argument.size() - 1) continue;
-    fail("usage", std::string(argument) + " has no value", SourcePlace::named("weft"),
+    fail("usage", fmt::format("{} has no value", argument), SourcePlace::named("weft"),
          "write one behind the equals sign, or leave the equals sign out");
   }
 }
@@ -100,13 +101,14 @@ int print_help(CLI::App& app, const std::vector<std::string>& words) {
     if (next == commands.end()) {
       std::vector<std::string> known;
       for (const CLI::App* command : commands) known.push_back(command->get_name());
-      fail("usage", "there is no command " + in_quotes(word), SourcePlace::named("weft help"), suggestion(word, known, "command"));
+      fail("usage", fmt::format("there is no command {}", in_quotes(word)), SourcePlace::named("weft help"),
+           suggestion(word, known, "command"));
     }
     parents += (parents.empty() ? "" : " ") + asked->get_name();
     asked = *next;
   }
   // CLI::App::help() would go on to the command that was parsed, which is `help`.
-  const std::string name = (parents.empty() ? "" : parents + " ") + asked->get_name();
+  const std::string name = (parents.empty() ? "" : fmt::format("{} ", parents)) + asked->get_name();
   std::cout << asked->get_formatter()->make_help(asked, name, CLI::AppFormatMode::Normal);
   return kExitDone;
 }
@@ -157,7 +159,7 @@ void check_standard_output() {
   const bool is_lost = !std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   if (!is_lost) return;
   const std::string why = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
-  fail("cannot-write", "what was to be printed cannot be written" + why, SourcePlace::named("standard output"),
+  fail("cannot-write", fmt::format("what was to be printed cannot be written{}", why), SourcePlace::named("standard output"),
        "check where it goes: a full disk, a closed stream");
 }
 

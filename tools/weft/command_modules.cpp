@@ -1,4 +1,5 @@
 // `weft modules`: what can be chosen by name, with every parameter.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -96,14 +97,14 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
     const std::size_t space = text.find(' ');
     const std::string_view word = text.substr(0, space);
     if (!line.empty() && indent + line.size() + 1 + word.size() > width) {
-      out += margin + line + "\n";
+      out += fmt::format("{}{}\n", margin, line);
       line.clear();
     }
     line += (line.empty() ? "" : " ") + std::string(word);
     if (space == std::string_view::npos) break;
     text.remove_prefix(space + 1);
   }
-  return out + (line.empty() ? "" : margin + line + "\n");
+  return out + (line.empty() ? "" : fmt::format("{}{}\n", margin, line));
 }
 
 /// A sentence without its final stop.
@@ -115,8 +116,7 @@ std::string_view unstopped(std::string_view sentence) {
 std::string range_text(const ParamSpec& spec) {
   if (!spec.choices.empty()) return std::string(spec.choices);
   if (spec.minimum.empty() && spec.maximum.empty()) return "";
-  return std::string(spec.minimum.empty() ? "any" : spec.minimum) + " .. " +
-         std::string(spec.maximum.empty() ? "any" : spec.maximum);
+  return fmt::format("{} .. {}", spec.minimum.empty() ? "any" : spec.minimum, spec.maximum.empty() ? "any" : spec.maximum);
 }
 
 /// In which runs the module is used; none where it is in all.
@@ -144,14 +144,13 @@ void print_text(const std::vector<ModuleInfo>& modules) {
     for (const ParamSpec& spec : module.params) {
       std::cout << "  " << module.name << "." << spec.name << " = " << spec.default_text << "    (" << to_text(spec.kind);
       if (const std::string range = range_text(spec); !range.empty()) std::cout << ", " << range;
-      std::cout << ")\n"
-                << wrapped(std::string(unstopped(spec.meaning)) + ". Origin: " + std::string(unstopped(spec.origin)) + ".", 6, 110);
+      std::cout << ")\n" << wrapped(fmt::format("{}. Origin: {}.", unstopped(spec.meaning), unstopped(spec.origin)), 6, 110);
       for (const UnusedWhen& when : unused_of(module.name, spec))
-        std::cout << wrapped("Unused where " + std::string(when.condition) + ": " + std::string(when.because) + ".", 6, 110);
+        std::cout << wrapped(fmt::format("Unused where {}: {}.", when.condition, when.because), 6, 110);
     }
     for (const NamedValue& value : module.values) {
       std::cout << "  " << value.name << " = " << value.value << "\n"
-                << wrapped("Origin: " + std::string(unstopped(value.origin)) + ".", 6, 110);
+                << wrapped(fmt::format("Origin: {}.", unstopped(value.origin)), 6, 110);
     }
   }
 }
@@ -216,10 +215,10 @@ std::optional<ModuleInfo> with_parameter(const std::vector<ModuleInfo>& modules,
       module.values = {};
       return module;
     }
-    for (const ParamSpec& other : module.params) known.push_back(std::string(module.name) + "." + std::string(other.name));
+    for (const ParamSpec& other : module.params) known.push_back(fmt::format("{}.{}", module.name, other.name));
   }
   if (!is_module) return std::nullopt;
-  fail("unknown-parameter", "there is no parameter " + in_quotes(wanted), SourcePlace::named("weft modules"),
+  fail("unknown-parameter", fmt::format("there is no parameter {}", in_quotes(wanted)), SourcePlace::named("weft modules"),
        suggestion(wanted, known, "parameter"));
 }
 
@@ -238,7 +237,7 @@ int print_modules(const std::string& wanted, ModulesFormat format) {
     }
     std::erase_if(modules, [&](const ModuleInfo& module) { return module.kind != wanted && module.name != wanted; });
     if (modules.empty()) {
-      fail("unknown-module", "there is no kind or module \"" + wanted + "\"", SourcePlace::named("weft modules"),
+      fail("unknown-module", fmt::format("there is no kind or module \"{}\"", wanted), SourcePlace::named("weft modules"),
            suggestion(wanted, known, "kind"));
     }
   }
@@ -268,7 +267,7 @@ int print_rules(const RulesOptions& options) {
       for (const ModuleInfo& machine : machines) known.emplace_back(machine.name);
       std::erase_if(machines, [&](const ModuleInfo& machine) { return machine.name != options.machine; });
       if (machines.empty()) {
-        fail("unknown-machine", "there is no machine \"" + options.machine + "\"", place,
+        fail("unknown-machine", fmt::format("there is no machine \"{}\"", options.machine), place,
              suggestion(options.machine, known, "machine"));
       }
     }

@@ -1,4 +1,5 @@
 // `weft predict`: tells what a drain or a start would do to a running cluster.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -56,13 +57,13 @@ std::string percent(double ratio) {
 }
 
 std::string note_of(const JobForecast& answer, const Forecast& forecast) {
-  if (answer.job == forecast.started) return "starts on " + answer.placement;
-  if (answer.is_hit && answer.waited_s) return "moves after " + readable(*answer.waited_s) + " to " + answer.placement;
+  if (answer.job == forecast.started) return fmt::format("starts on {}", answer.placement);
+  if (answer.is_hit && answer.waited_s) return fmt::format("moves after {} to {}", readable(*answer.waited_s), answer.placement);
   if (answer.is_hit && answer.then.state == State::waits) return "finds no place";
   if (answer.is_hit && answer.then.state == State::runs) return "goes on there until it ends";
   if (answer.now.state == answer.then.state) return "";
-  if (answer.waited_s) return "starts after " + readable(*answer.waited_s);
-  return std::string(to_text(answer.then.state)) + " instead of " + to_text(answer.now.state);
+  if (answer.waited_s) return fmt::format("starts after {}", readable(*answer.waited_s));
+  return fmt::format("{} instead of {}", to_text(answer.then.state), to_text(answer.now.state));
 }
 
 void print(const Forecast& forecast) {
@@ -76,12 +77,13 @@ void print(const Forecast& forecast) {
   for (const JobForecast& answer : forecast.jobs) hit += answer.is_hit ? 1 : 0;
   std::string scope;
   if (!forecast.drained.empty()) {
-    scope = ", " + counted(forecast.drained.size(), "host", "hosts") + " with " + counted(hit, "job", "jobs");
+    scope = fmt::format(", {} with {}", counted(forecast.drained.size(), "host", "hosts"), counted(hit, "job", "jobs"));
   } else if (forecast.crossing && *forecast.crossing == 0) {
     scope = ", which the traffic of no running job crosses";
   }
   if (forecast.crossing.value_or(0) > 0)
-    scope += ", past which the traffic of " + counted(*forecast.crossing, "running job", "running jobs") + " takes other routes";
+    scope += fmt::format(", past which the traffic of {} takes other routes",
+                         counted(*forecast.crossing, "running job", "running jobs"));
   std::printf("%s%s\n", forecast.question.c_str(), scope.c_str());
   if (!forecast.refusal.empty()) {
     std::printf("no: %s\n", forecast.refusal.c_str());
@@ -99,16 +101,16 @@ void print(const Forecast& forecast) {
     const auto value = [](const std::optional<double>& seconds) { return seconds ? readable(*seconds) : "?"; };
     std::string iteration;
     if (answer.now.iteration_s || answer.then.iteration_s) {
-      iteration = value(answer.now.iteration_s) + " -> " + value(answer.then.iteration_s);
-      if (answer.now.iteration_s && answer.then.iteration_s) iteration += ", " + percent(answer.iteration_change());
+      iteration = fmt::format("{} -> {}", value(answer.now.iteration_s), value(answer.then.iteration_s));
+      if (answer.now.iteration_s && answer.then.iteration_s) iteration += fmt::format(", {}", percent(answer.iteration_change()));
     }
     const auto left = [&](const std::optional<double>& end_s) { return end_s ? readable(*end_s - at_s) : "?"; };
-    std::string end = left(answer.now.end_s) + " -> " + left(answer.then.end_s);
+    std::string end = fmt::format("{} -> {}", left(answer.now.end_s), left(answer.then.end_s));
     if (answer.now.end_s && answer.then.end_s) {
       const double later_s = *answer.then.end_s - *answer.now.end_s;
       end += std::string(", ") + (later_s < 0 ? "-" : "+") + readable(std::abs(later_s));
     }
-    rows.push_back({answer.name, std::to_string(answer.gpus), iteration, end, note_of(answer, forecast)});
+    rows.push_back({answer.name, fmt::to_string(answer.gpus), iteration, end, note_of(answer, forecast)});
   }
   std::array<std::size_t, 5> widths{};
   for (const auto& row : rows) {
@@ -125,8 +127,8 @@ void print(const Forecast& forecast) {
     }
     std::printf("\n");
   }
-  std::string others = counted(same, "other job goes on", "other jobs go on") + " as they do";
-  if (idle > 0) others += ", " + std::to_string(idle) + (idle == 1 ? " waits" : " wait") + " as before";
+  std::string others = fmt::format("{} as they do", counted(same, "other job goes on", "other jobs go on"));
+  if (idle > 0) others += fmt::format(", {}{} as before", idle, idle == 1 ? " waits" : " wait");
   std::printf("%s; looked at for %s\n", others.c_str(), readable(forecast.horizon.in_s()).c_str());
 }
 
@@ -145,7 +147,7 @@ void print_json(const Forecast& forecast) {
                                  {"possible", forecast.is_possible}};
   if (!forecast.refusal.empty()) json["refusal"] = forecast.refusal;
   json["drained_hosts"] = nlohmann::ordered_json::array();
-  for (const HostId host : forecast.drained) json["drained_hosts"].push_back("host" + std::to_string(host.index()));
+  for (const HostId host : forecast.drained) json["drained_hosts"].push_back(fmt::format("host{}", host.index()));
   if (forecast.crossing) json["jobs_crossing"] = *forecast.crossing;
   if (forecast.slow_cables > 0) json["slow_cables"] = forecast.slow_cables;
   json["jobs"] = nlohmann::ordered_json::array();
@@ -167,7 +169,7 @@ void print_json(const Forecast& forecast) {
 int predict(const PredictOptions& options) {
   const ParsedQuantity<Duration> horizon = parse_duration(options.horizon);
   if (!horizon.value || *horizon.value <= Duration::zero()) {
-    fail("bad-value", "--horizon: " + (horizon.value ? "it is a time ahead" : horizon.error.message),
+    fail("bad-value", fmt::format("--horizon: {}", horizon.value ? "it is a time ahead" : horizon.error.message),
          SourcePlace::named("--horizon"), "write a duration such as 1h");
   }
   LoadedSnapshot snapshot = read_snapshot(options.snapshot, options.settings);

@@ -1,5 +1,6 @@
 // `weft run`: simulates a scenario, or what the flags describe.
 #include <fmt/chrono.h>
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -69,8 +70,8 @@ std::optional<Duration> sample_interval(const CommandOptions& options, const Sce
   const SourcePlace place = SourcePlace::named("--sample");
   const ParsedQuantity<Duration> interval = parse_duration(options.sample);
   if (!interval.value || *interval.value <= Duration::zero()) {
-    fail("bad-value", "--sample: " + (interval.value ? "an interval takes more than no time" : interval.error.message), place,
-         "write an interval such as 10us");
+    fail("bad-value", fmt::format("--sample: {}", interval.value ? "an interval takes more than no time" : interval.error.message),
+         place, "write an interval such as 10us");
   }
   if (scenario.mode != Mode::packet) {
     fail("unused-flag", "--sample looks at queues and pauses, which only packet mode has", place,
@@ -83,8 +84,8 @@ std::optional<Time> time_of(const std::string& flag, const std::string& text) {
   if (text.empty()) return std::nullopt;
   const ParsedQuantity<Duration> parsed = parse_duration(text);
   if (!parsed.value || *parsed.value < Duration::zero()) {
-    fail("bad-value", flag + ": " + (parsed.value ? "a run begins at 0s" : parsed.error.message), SourcePlace::named(flag),
-         "write a time since the start of the run, such as 90min or 10d");
+    fail("bad-value", fmt::format("{}: {}", flag, parsed.value ? "a run begins at 0s" : parsed.error.message),
+         SourcePlace::named(flag), "write a time since the start of the run, such as 90min or 10d");
   }
   return Time::zero() + *parsed.value;
 }
@@ -92,7 +93,7 @@ std::optional<Time> time_of(const std::string& flag, const std::string& text) {
 std::uint64_t trace_size(const CommandOptions& options) {
   const ParsedQuantity<Bytes> size = parse_bytes(options.trace_size);
   if (!size.value || *size.value <= Bytes::zero()) {
-    fail("bad-value", "--trace-size: " + (size.value ? "a trace takes room" : size.error.message),
+    fail("bad-value", fmt::format("--trace-size: {}", size.value ? "a trace takes room" : size.error.message),
          SourcePlace::named("--trace-size"), "write a size such as 200MB");
   }
   return static_cast<std::uint64_t>(size.value->count());
@@ -133,7 +134,7 @@ int simulate(CommandOptions options, bool seed_given) {
   options.out = with_time(std::move(options.out));
   const auto started = std::chrono::steady_clock::now();
   if (seed_given) options.flags.seed = options.seed;
-  if (options.fast_forward) options.flags.settings.push_back("scheduler.fast_forward=" + std::to_string(*options.fast_forward));
+  if (options.fast_forward) options.flags.settings.push_back(fmt::format("scheduler.fast_forward={}", *options.fast_forward));
   const std::optional<Time> until = time_of("--until", options.until);
   const std::optional<Time> snapshot_at = time_of("--snapshot", options.snapshot);
   if (snapshot_at) check_snapshot_flags(options.flags);
@@ -223,10 +224,11 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("FILE[:format]");
   command
       ->add_option("--workload", flags.workload,
-                   "Workload: " + format_names(workload_formats()) + "; for chakra FILE is PREFIX of PREFIX.0.et ...")
+                   fmt::format("Workload: {}; for chakra FILE is PREFIX of PREFIX.0.et ...", format_names(workload_formats())))
       ->type_name("FILE[:format]");
   command->add_option("--flows", flags.flows, "Flow list: hpcc")->type_name("FILE[:format]");
-  command->add_option("--jobs", flags.jobs, "Job trace: " + format_names(job_trace_formats()))->type_name("FILE:format");
+  command->add_option("--jobs", flags.jobs, fmt::format("Job trace: {}", format_names(job_trace_formats())))
+      ->type_name("FILE:format");
   command->add_option("--mode", flags.mode, "Fidelity: job, flow or packet; default: job or flow, by the inputs")
       ->type_name("MODE")
       ->check(one_of({"job", "flow", "packet"}));

@@ -33,7 +33,7 @@ std::vector<TableDescription> tables_called(const std::string& name) {
   };
   std::erase_if(tables, [&](const TableDescription& table) { return !is_called(table); });
   if (tables.empty())
-    fail("unknown-table", "there is no table \"" + name + "\"", SourcePlace::named("weft tables"),
+    fail("unknown-table", fmt::format("there is no table \"{}\"", name), SourcePlace::named("weft tables"),
          suggestion(name, known, "table"));
   return tables;
 }
@@ -52,7 +52,7 @@ void print_json(const std::vector<TableDescription>& tables) {
 void print(const std::vector<TableDescription>& tables) {
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const TableInfo& info = tables[i].info;
-    std::cout << (i > 0 ? "\n" : "") << info.file << (info.when.empty() ? "" : ": " + std::string(info.when)) << "\n  "
+    std::cout << (i > 0 ? "\n" : "") << info.file << (info.when.empty() ? "" : fmt::format(": {}", info.when)) << "\n  "
               << info.meaning << "\n";
     std::size_t width = 0;
     for (const ColumnInfo& column : tables[i].columns) width = std::max(width, column.name.size());

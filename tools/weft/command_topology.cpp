@@ -1,4 +1,5 @@
 // `weft topology`: builds, shows, converts and partitions topologies.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
@@ -57,17 +58,18 @@ void print_assumptions(const Topology& topology) {
 void write(const Topology& topology, const std::string& out, const std::string& to) {
   const FileAndFormat target = split_format(out);
   if (!to.empty() && !target.format.empty() && target.format != to) {
-    fail("conflicting-formats", "--out names the format " + target.format + ", --to names " + to, SourcePlace::named("--to=" + to),
-         "name the format once");
+    fail("conflicting-formats", fmt::format("--out names the format {}, --to names {}", target.format, to),
+         SourcePlace::named(fmt::format("--to={}", to)), "name the format once");
   }
   std::string format = to.empty() ? target.format : to;
   if (format.empty() && target.file.ends_with(".textproto")) format = "weft";
   if (format.empty() && target.file.ends_with(".dot")) format = "dot";
   if (format.empty()) {
-    fail("unknown-ending", "the ending does not say which format to write", SourcePlace::named("--out=" + out),
-         "write FILE.textproto, FILE.dot, or FILE:format with " + listed(topology_output_formats()));
+    fail("unknown-ending", "the ending does not say which format to write", SourcePlace::named(fmt::format("--out={}", out)),
+         fmt::format("write FILE.textproto, FILE.dot, or FILE:format with {}", listed(topology_output_formats())));
   }
-  const std::string text = write_topology(topology, format, SourcePlace::named(to.empty() ? "--out=" + out : "--to=" + to));
+  const std::string text =
+      write_topology(topology, format, SourcePlace::named(to.empty() ? fmt::format("--out={}", out) : fmt::format("--to={}", to)));
   OutputFile file(target.file);
   file.write(text);
   file.commit();
@@ -125,7 +127,7 @@ int build(const TopologyFlags& flags) {
   const auto& module = find_module(topology_builders(), flags.builder, SourcePlace::named("weft topology build"));
   ParamSet params(flags.builder, module.info.params);
   set_from_flags(params, flags.settings);
-  const auto topology = module.make(params, SourcePlace::named("weft topology build " + flags.builder));
+  const auto topology = module.make(params, SourcePlace::named(fmt::format("weft topology build {}", flags.builder)));
   if (!flags.out.empty()) write(*topology, flags.out, {});
   return show_summary(*topology, flags.json);
 }
@@ -137,7 +139,8 @@ int partition(const TopologyFlags& flags) {
     found = partition_topology_automatically(*topology, flags.lps_min);
   } else {
     const ParsedQuantity<Duration> zeta = parse_duration(flags.zeta);
-    if (!zeta.value) fail("bad-zeta", zeta.error.message, SourcePlace::named("--zeta=" + flags.zeta), zeta.error.help);
+    if (!zeta.value)
+      fail("bad-zeta", zeta.error.message, SourcePlace::named(fmt::format("--zeta={}", flags.zeta)), zeta.error.help);
     found = partition_topology(*topology, *zeta.value);
   }
   const PartitionSummary summary = summarize_partition(*topology, found);
@@ -162,7 +165,7 @@ void add_topology_command(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   auto flags = std::make_shared<TopologyFlags>();
   const auto add_file = [flags](CLI::App* sub) {
-    sub->add_option("file", flags->input, "Topology; formats: " + listed(topology_formats()) + "; *.textproto needs none")
+    sub->add_option("file", flags->input, fmt::format("Topology; formats: {}; *.textproto needs none", listed(topology_formats())))
         ->type_name("FILE[:format]")
         ->required();
   };
@@ -176,7 +179,8 @@ void add_topology_command(CLI::App& app, Action& action) {
       ->type_name("param=value")
       ->allow_extra_args(false);
   build_command
-      ->add_option("--out", flags->out, "Also write it: .textproto, .dot, or FILE:format with " + listed(topology_output_formats()))
+      ->add_option("--out", flags->out,
+                   fmt::format("Also write it: .textproto, .dot, or FILE:format with {}", listed(topology_output_formats())))
       ->type_name("FILE[:format]");
   add_json(build_command);
   build_command->footer("Example:\n  weft topology build fat_tree --set=k=8 --out=net.txt:hpcc");
@@ -193,14 +197,16 @@ void add_topology_command(CLI::App& app, Action& action) {
   convert_command->add_option("--out", flags->out, "File to write; .textproto and .dot say their format")
       ->type_name("FILE[:format]")
       ->required();
-  convert_command->add_option("--to", flags->to, "Format to write: " + listed(topology_output_formats()))->type_name("FORMAT");
+  convert_command->add_option("--to", flags->to, fmt::format("Format to write: {}", listed(topology_output_formats())))
+      ->type_name("FORMAT");
   std::string formats;
   for (const TopologyFormat& format : topology_output_formats()) {
-    formats += "  " + std::string(format.name) + "\n      " + std::string(format.summary) + "\n";
+    formats += fmt::format("  {}\n      {}\n", format.name, format.summary);
   }
-  convert_command->footer("Formats to write:\n" + formats +
-                          "What the format cannot hold is told as a note, or refused where it would change the network.\n"
-                          "Example:\n  weft topology convert platform.xml:simgrid --out=net.textproto");
+  convert_command->footer(fmt::format(
+      "Formats to write:\n{}What the format cannot hold is told as a note, or refused where it would change the network.\n"
+      "Example:\n  weft topology convert platform.xml:simgrid --out=net.textproto",
+      formats));
   add_input_flags(*convert_command);
   convert_command->callback([flags, &action] {
     action = [flags] {

@@ -1,5 +1,6 @@
 #include "tools/weft/command_tree.hpp"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <sstream>
@@ -15,10 +16,10 @@ namespace {
 CommandOption read_option(const CLI::Option& option) {
   CommandOption read;
   read.is_positional = option.get_positional();
-  for (const std::string& name : option.get_snames()) read.names += (read.names.empty() ? "" : ", ") + ("-" + name);
-  for (const std::string& name : option.get_lnames()) read.names += (read.names.empty() ? "" : ", ") + ("--" + name);
+  for (const std::string& name : option.get_snames()) read.names += (read.names.empty() ? "" : ", ") + fmt::format("-{}", name);
+  for (const std::string& name : option.get_lnames()) read.names += (read.names.empty() ? "" : ", ") + fmt::format("--{}", name);
   if (read.is_positional) read.names = option.get_name(true, false);
-  read.name = read.is_positional ? read.names : "--" + option.get_lnames().front();
+  read.name = read.is_positional ? read.names : fmt::format("--{}", option.get_lnames().front());
   read.takes_value = option.get_items_expected_max() != 0;
   read.value_is_optional = read.takes_value && option.get_expected_min() == 0;
   read.is_repeatable = read.takes_value && option.get_expected_max() >= CLI::detail::expected_max_vector_size;
@@ -47,7 +48,8 @@ void add_commands(const CLI::App& app, const std::string& path, std::vector<Comm
   const std::vector<const CLI::App*> subcommands = app.get_subcommands([](const CLI::App*) { return true; });
   for (const CLI::App* sub : subcommands) command.subcommands.push_back(sub->get_name());
   commands.push_back(std::move(command));
-  for (const CLI::App* sub : subcommands) add_commands(*sub, (path.empty() ? "" : path + " ") + sub->get_name(), commands);
+  for (const CLI::App* sub : subcommands)
+    add_commands(*sub, (path.empty() ? "" : fmt::format("{} ", path)) + sub->get_name(), commands);
 }
 
 /// Text of a manual page: nothing in it is a request of roff.
@@ -69,22 +71,22 @@ std::string roff(std::string_view text) {
 }
 
 std::string roff_option(const CommandOption& option) {
-  std::string out = ".TP\n\\fB" + roff(option.names) + "\\fR";
+  std::string out = fmt::format(".TP\n\\fB{}\\fR", roff(option.names));
   if (option.takes_value) {
-    const std::string value = "\\fI" + roff(option.type) + "\\fR";
+    const std::string value = fmt::format("\\fI{}\\fR", roff(option.type));
     if (option.is_positional) {
-      out = ".TP\n" + value;
+      out = fmt::format(".TP\n{}", value);
     } else {
-      out += option.value_is_optional ? "[=" + value + "]" : "=" + value;
+      out += option.value_is_optional ? fmt::format("[={}]", value) : fmt::format("={}", value);
     }
     if (option.is_repeatable) out += " ...";
   }
-  out += "\n" + roff(option.description);
+  out += fmt::format("\n{}", roff(option.description));
   std::string more;
   for (const std::string& choice : option.choices) more += (more.empty() ? "one of " : ", ") + choice;
-  if (!option.default_text.empty()) more += (more.empty() ? "" : "; ") + ("default " + option.default_text);
-  if (option.is_required) more += std::string(more.empty() ? "" : "; ") + "required";
-  return out + (more.empty() ? "" : roff(" (" + more + ")")) + "\n";
+  if (!option.default_text.empty()) more += (more.empty() ? "" : "; ") + fmt::format("default {}", option.default_text);
+  if (option.is_required) more += fmt::format("{}required", more.empty() ? "" : "; ");
+  return fmt::format("{}{}\n", out, more.empty() ? "" : roff(fmt::format(" ({})", more)));
 }
 
 }  // namespace
@@ -96,22 +98,23 @@ std::vector<Command> command_tree(const CLI::App& app) {
 }
 
 std::string manual_page(const std::vector<Command>& commands, const std::string& version) {
-  std::string out = ".TH WEFT 1 \"\" \"weft " + roff(version) +
-                    "\" \"User Commands\"\n.SH NAME\nweft \\- simulate AI training clusters\n.SH SYNOPSIS\n.B weft\n"
-                    ".I COMMAND\n[\\fIOPTIONS\\fR]\n.SH DESCRIPTION\n";
+  std::string out = fmt::format(
+      ".TH WEFT 1 \"\" \"weft {}\" \"User Commands\"\n.SH NAME\nweft \\- simulate AI training clusters\n.SH SYNOPSIS\n.B weft\n"
+      ".I COMMAND\n[\\fIOPTIONS\\fR]\n.SH DESCRIPTION\n",
+      roff(version));
   // Blank lines part paragraphs.
   std::istringstream description(commands.front().description);
-  for (std::string line; std::getline(description, line);) out += line.empty() ? ".PP\n" : roff(line) + "\n";
+  for (std::string line; std::getline(description, line);) out += line.empty() ? ".PP\n" : fmt::format("{}\n", roff(line));
   out += ".SH OPTIONS\n";
   for (const CommandOption& option : commands.front().options) out += roff_option(option);
   out += ".SH COMMANDS\n";
   for (std::size_t i = 1; i < commands.size(); ++i) {
     const Command& command = commands[i];
-    out += ".SS \"weft " + roff(command.path) + "\"\n" + roff(command.description) + ".\n";
+    out += fmt::format(".SS \"weft {}\"\n{}.\n", roff(command.path), roff(command.description));
     for (const CommandOption& option : command.options) {
       if (option.name != "--help") out += roff_option(option);
     }
-    if (!command.footer.empty()) out += ".PP\n.nf\n" + roff(command.footer) + "\n.fi\n";
+    if (!command.footer.empty()) out += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(command.footer));
   }
   return out +
          ".SH SEE ALSO\n`weft modules` lists all modules and their parameters; `weft help COMMAND` prints one of the sections "

@@ -1,5 +1,6 @@
 // `weft workload`: looks at workloads, turns foreign ones into Weft's own files and makes new ones
 // from templates.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
@@ -93,7 +94,7 @@ int show(const WorkloadFlags& flags) {
 bool is_text_file(const std::string& out) {
   const bool is_text = out.ends_with(".textproto");
   if (!is_text && !out.ends_with(".pb")) {
-    fail("unknown-ending", "the ending does not say which form to write", SourcePlace::named("--out=" + out),
+    fail("unknown-ending", "the ending does not say which form to write", SourcePlace::named(fmt::format("--out={}", out)),
          "FILE.textproto for text, FILE.pb for the compact binary form");
   }
   return is_text;
@@ -126,7 +127,7 @@ int import(const WorkloadFlags& flags) {
 
 int make(const WorkloadFlags& flags) {
   if (!flags.out.empty()) is_text_file(flags.out);
-  const SourcePlace place = SourcePlace::named("--template=" + flags.template_name);
+  const SourcePlace place = SourcePlace::named(fmt::format("--template={}", flags.template_name));
   const Module<WorkloadFactory>& module = find_module(workload_templates(), flags.template_name, place);
   ParamSet params(flags.template_name, module.info.params);
   set_from_flags(params, flags.settings);
@@ -154,7 +155,7 @@ std::string template_names() {
 void add_input_options(CLI::App* command, const std::shared_ptr<WorkloadFlags>& flags) {
   command
       ->add_option("file", flags->input,
-                   "Workload: " + format_names(workload_formats()) + "; for chakra FILE is PREFIX of PREFIX.0.et ...")
+                   fmt::format("Workload: {}; for chakra FILE is PREFIX of PREFIX.0.et ...", format_names(workload_formats())))
       ->type_name("FILE[:format]")
       ->required();
   add_workload_flags(*command, flags->options);
@@ -182,7 +183,9 @@ void add_workload_command(CLI::App& app, Action& action) {
   import_command->callback([flags, &action] { action = [flags] { return import(*flags); }; });
 
   CLI::App* make_command = command->add_subcommand("make", "Make a workload from a template and parameters");
-  make_command->add_option("--template", flags->template_name, template_names() + "; `weft modules NAME` lists its parameters")
+  make_command
+      ->add_option("--template", flags->template_name,
+                   fmt::format("{}; `weft modules NAME` lists its parameters", template_names()))
       ->type_name("NAME")
       ->required();
   make_command->add_option("--set", flags->settings, "Parameter of the template, repeatable")

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace weft {
 
 namespace {
@@ -53,7 +55,7 @@ void append_wrapped(std::string line, std::string& text) {
     text += line.substr(0, end) + (has_backslash ? " \\\n" : "\n");
     line = std::string(indent, ' ') + line.substr(end + 1);
   }
-  text += line + "\n";
+  text += fmt::format("{}\n", line);
 }
 
 }  // namespace

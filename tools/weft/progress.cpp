@@ -26,10 +26,10 @@ bool stderr_is_terminal() { return isatty(STDERR_FILENO) == 1; }
 std::string progress_text(const RunState& state, double elapsed_wall_s) {
   std::string text;
   if (state.total > 0) text += fmt::format("{:3.0f} % of {} {}  ", state.share() * 100, state.total, state.what);
-  text += "sim " + readable(state.sim_time.in_s());
-  if (elapsed_wall_s > 0) text += "  " + short_number(static_cast<double>(state.events) / elapsed_wall_s) + " events/s";
+  text += fmt::format("sim {}", readable(state.sim_time.in_s()));
+  if (elapsed_wall_s > 0) text += fmt::format("  {} events/s", short_number(static_cast<double>(state.events) / elapsed_wall_s));
   const double share = state.share();
-  if (share > 0 && share <= 1) text += "  " + readable(elapsed_wall_s * (1 - share) / share) + " left";
+  if (share > 0 && share <= 1) text += fmt::format("  {} left", readable(elapsed_wall_s * (1 - share) / share));
   return text;
 }
 

@@ -2,6 +2,7 @@
 // "010" as 8 and stops at the largest number.
 #pragma once
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -24,13 +25,13 @@ CLI::Validator whole_number(Number least = 0, Number most = std::numeric_limits<
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_number = !text.empty() && end == text.data() + text.size() && error != std::errc::invalid_argument;
     if (!is_number || error == std::errc::result_out_of_range || value < least || value > most) {
-      return in_quotes(text) + " is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
+      return fmt::format("{} is no whole number from {} to {}", in_quotes(text), least, most);
     }
-    text = std::to_string(value);
+    text = fmt::to_string(value);
     return std::string();
   };
   const bool is_bounded = most < std::numeric_limits<Number>::max();
-  return {complaint, is_bounded ? std::to_string(least) + ".." + std::to_string(most) : ""};
+  return {complaint, is_bounded ? fmt::format("{}..{}", least, most) : ""};
 }
 
 /// One of these words; else a complaint with the closest of them.
@@ -40,11 +41,12 @@ inline CLI::Validator one_of(std::vector<std::string> words) {
     for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
     return text;
   };
-  const std::string name = "{" + joined(",") + "}";
+  const std::string name = fmt::format("{{{}}}", joined(","));
   const auto complaint = [words, listed = joined(", ")](std::string& text) {
     if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
     const std::string best = closest(text, words);
-    return in_quotes(text) + " is none of " + listed + (best.empty() ? "" : "; did you mean " + in_quotes(best) + "?");
+    return fmt::format("{} is none of {}{}", in_quotes(text), listed,
+                       best.empty() ? "" : fmt::format("; did you mean {}?", in_quotes(best)));
   };
   return {complaint, name};
 }
