@@ -61,6 +61,8 @@ struct JobSpec {
   std::vector<HostId> data_hosts;  ///< where it lies; none: on the storage hosts
   Bytes checkpoint;                ///< what one writes to the storage hosts
   SourcePlace place;               ///< where the job was described
+  /// of a job trace, whose jobs the user may leave out by their size
+  bool is_of_trace = false;
 };
 
 /// The jobs of a trace, in job mode. `file` is the path that messages name.

@@ -19,7 +19,8 @@ void add_percentiles(nlohmann::ordered_json& json, const std::string& name, cons
   json[fmt::format("{}_max{}", name, unit)] = values->max;
 }
 
-/// Rounds all figures to 15 digits, as many as doubles hold: further ones say how sums were rounded.
+/// Rounds all figures to 15 digits, as many as doubles hold: further ones say how sums were
+/// rounded.
 void round_figures(nlohmann::ordered_json& json) {
   if (json.is_number_float()) {
     json = std::stod(fmt::format("{:.15g}", json.get<double>()));

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "core/text/param_rows.hpp"
@@ -35,6 +37,10 @@ void note_options(const WorkloadOptions& options, RunManifest& manifest) {
   if (options.ranks) manifest.set("ranks", std::uint64_t{*options.ranks});
   if (options.iteration) manifest.set("iteration", std::uint64_t{*options.iteration});
   if (!options.time_unit.empty()) manifest.set("time_unit", options.time_unit);
+  std::string sizes;
+  for (const GroupSize& group : options.group_sizes)
+    sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ",", group.name, group.size);
+  if (!sizes.empty()) manifest.set("scale_group", sizes);
   if (options.collectives_as_recorded) manifest.set("as_recorded", std::uint64_t{1});
 }
 
@@ -143,6 +149,7 @@ Scenario read_scenario(const RunFlags& flags, Probing probing) {
   const std::unique_ptr<ScenarioFile> file = read_inputs(loading);
   const bool has_service = read_cluster_events(loading, file.get());
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
+  if (file != nullptr) file->read_switches();
   if (file != nullptr) file->jobs().run_in_job_mode(probing);
   apply_rules(loading, probing);
   if (has_service) check_storage(scenario);

@@ -16,6 +16,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/text/manifest.hpp"
 #include "host/ranks/host_speed.hpp"
+#include "host/transport/switch_profiles.hpp"
 #include "network/routing/static_routes.hpp"
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
@@ -73,6 +74,8 @@ struct Scenario {
   std::vector<WorkloadFile> workload_files;
   std::optional<FlowList> flows;  ///< replayed without jobs
   std::vector<HostSpeedEntry> host_speeds;
+  /// of entries of the file, before those of packet.profiles
+  std::vector<SwitchProfile> switch_profiles;
   FailureSettings failures;
   MaintenanceSettings maintenance;
   StorageSettings storage;

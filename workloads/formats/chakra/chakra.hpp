@@ -6,15 +6,16 @@
 // DAGs are equal share one role.
 //
 // Rank r runs PREFIX.r.et; with `ranks` given, a set of one file is replayed on that many ranks,
-// all alike. Process groups come from metadata nodes or from a JSON file {"1": [0, 1, 2, 3], ...}.
-// comm_size is the input of one rank. Collectives are simulated, so their recorded durations are
-// dropped, unless `collectives_as_recorded` asks for the trace as it was measured.
+// all alike, and the user may let groups grow (formats/group_growth). Process groups come from
+// metadata nodes or from a JSON file {"1": [0, 1, 2, 3], ...}. comm_size is the input of one rank.
+// Collectives are simulated, so their recorded durations are dropped, unless
+// `collectives_as_recorded` asks for the trace as it was measured.
 // docs/internals/workload_readers.md has the details and what is not modelled.
 //
 // What the format leaves open is written into Workload::assumptions. Errors: see chakra_trace.hpp,
 // and [no-file], [prefix-expected], [missing-rank], [duplicate-rank], [rank-conflict],
 // [unknown-process-group], [bad-process-groups], [not-a-member], [peer-out-of-range], and those of
-// check_workload().
+// formats/group_growth and check_workload().
 // Thread safety: pure functions.
 #pragma once
 
@@ -25,6 +26,7 @@
 
 #include "core/text/option_names.hpp"
 #include "workloads/dag/dag_fwd.hpp"
+#include "workloads/formats/group_growth.hpp"
 
 namespace weft {
 
@@ -33,7 +35,8 @@ struct ChakraOptions {
   std::optional<std::uint32_t> ranks;
   std::string process_groups_path;  ///< JSON; empty if there is none
   bool collectives_as_recorded = false;
-  OptionNames names = {};  ///< as the user gave them
+  std::vector<GroupSize> group_sizes = {};  ///< of groups that grow where one file is replayed
+  OptionNames names = {};                   ///< as the user gave them
 };
 
 /// Throws InputError.

@@ -73,6 +73,7 @@ struct KinetoCommunication {
   std::string collective;
   std::string type;  ///< "Float", "BFloat16", or "float", "c10::Half"
   std::string group_name;
+  std::string group_description;
   std::string group_ranks;  ///< "[0, 1]"
   std::string splits_in;    ///< "In split size": "[4, 12]"
   std::string splits_out;   ///< "Out split size"
