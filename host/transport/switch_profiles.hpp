@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/text/diagnostics_fwd.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/values/ids.hpp"
 #include "core/values/units.hpp"
 
