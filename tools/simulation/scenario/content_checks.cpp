@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 
 namespace weft {
@@ -17,7 +19,7 @@ void check_cluster(const Scenario& scenario, const RunFlags& flags, const Scenar
   if (simulates_network(scenario.mode) && scenario.topology == nullptr) {
     const bool is_of_file =
         file != nullptr && flags.mode.empty() && (file->has_mode() || (flags.workload.empty() && flags.flows.empty()));
-    fail("no-topology", std::string(to_text(scenario.mode)) + " mode needs a topology",
+    fail("no-topology", fmt::format("{} mode needs a topology", to_text(scenario.mode)),
          is_of_file ? file->place_of("mode") : command,
          is_of_file ? "give a topology instead of the cluster, or take mode: JOB"
                     : "give --topology=FILE or a scenario with a topology, or use --mode=job");
@@ -26,8 +28,8 @@ void check_cluster(const Scenario& scenario, const RunFlags& flags, const Scenar
   if (std::uint64_t{scenario.hosts} * scenario.gpus_per_host > gpus_max) {
     const bool is_of_file = file != nullptr && !flags.hosts && !flags.gpus_per_host;
     fail("cluster-too-large",
-         counted(scenario.hosts, "host", "hosts") + " of " + counted(scenario.gpus_per_host, "GPU", "GPUs") + " are more than " +
-             std::to_string(gpus_max) + " GPUs",
+         fmt::format("{} of {} are more than {} GPUs", counted(scenario.hosts, "host", "hosts"),
+                     counted(scenario.gpus_per_host, "GPU", "GPUs"), gpus_max),
          is_of_file ? file->place_of("cluster") : command, "simulate a smaller cluster");
   }
 }
@@ -54,8 +56,9 @@ void check_content(const Scenario& scenario, const RunFlags& flags, const Scenar
   for (std::size_t i = 0; i < scenario.jobs.size(); ++i) {
     const JobSpec& job = scenario.jobs[i];
     if (scenario.mode == Mode::job && job.workload != nullptr && (file == nullptr || !file->jobs().is_in_job_mode(i))) {
-      diagnostics.error("no-duration", "job " + in_quotes(job.name) + " has a workload but no duration, which job mode needs",
-                        job.place, "use --mode=flow, or give the job a duration");
+      diagnostics.error("no-duration",
+                        fmt::format("job {} has a workload but no duration, which job mode needs", in_quotes(job.name)), job.place,
+                        "use --mode=flow, or give the job a duration");
     }
   }
   diagnostics.throw_if_errors();
@@ -65,8 +68,8 @@ void check_data_regions(Scenario& scenario) {
   const auto has_region = [](const JobSpec& job) { return job.data_region.has_value(); };
   if (std::ranges::none_of(scenario.jobs, has_region)) return;
   if (scenario.policy != "mast") {
-    scenario.assumptions.push_back("where the data of jobs is makes no difference to scheduler " + scenario.policy +
-                                   ", only to mast");
+    scenario.assumptions.push_back(
+        fmt::format("where the data of jobs is makes no difference to scheduler {}, only to mast", scenario.policy));
     return;
   }
   const std::int64_t regions = scenario.parameters.of("mast").integer("regions");
@@ -74,8 +77,7 @@ void check_data_regions(Scenario& scenario) {
   for (const JobSpec& job : scenario.jobs) {
     if (!job.data_region || *job.data_region < regions) continue;
     diagnostics.error("unknown-region",
-                      "job " + in_quotes(job.name) + " has its data in region " + std::to_string(*job.data_region) + " of " +
-                          std::to_string(regions),
+                      fmt::format("job {} has its data in region {} of {}", in_quotes(job.name), *job.data_region, regions),
                       job.place, "regions count from 0; --set=mast.regions=N makes N of the hosts");
   }
   diagnostics.throw_if_errors();

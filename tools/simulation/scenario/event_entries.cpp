@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "scheduler/failures/part_names.hpp"
 #include "tools/simulation/scenario/host_list.hpp"
@@ -22,9 +24,9 @@ const Duration event_time_max = Duration::s(366LL * 86'400);
 std::optional<Duration> duration_of(const std::string& field, const std::string& text, const SourcePlace& place) {
   if (text.empty()) return std::nullopt;
   const ParsedQuantity<Duration> parsed = parse_duration(text);
-  if (!parsed.value) fail("bad-value", field + ": " + parsed.error.message, place, parsed.error.help);
+  if (!parsed.value) fail("bad-value", fmt::format("{}: {}", field, parsed.error.message), place, parsed.error.help);
   if (*parsed.value > event_time_max)
-    fail("out-of-range", field + ": " + text + " is more than 366 days", place, "make it shorter");
+    fail("out-of-range", fmt::format("{}: {} is more than 366 days", field, text), place, "make it shorter");
   return *parsed.value;
 }
 
@@ -76,8 +78,8 @@ class EventReader {
     std::vector<std::string> unused;
     settings_changes(scenario_, &unused);
     for (const std::string& name : unused)
-      scenario_.assumptions.push_back("the event that sets " + name + " changes nothing: the run does not use " +
-                                      name.substr(0, name.find('.')) + " from then on");
+      scenario_.assumptions.push_back(fmt::format("the event that sets {} changes nothing: the run does not use {} from then on",
+                                                  name, name.substr(0, name.find('.'))));
   }
 
  private:
@@ -91,10 +93,10 @@ class EventReader {
     const std::optional<Duration> notice = duration_of("notice", said.notice(), inside.of(said, "notice"));
     for (const HostId number : hosts) {
       const Drain drain{at_, number, *length, notice};
-      const std::string host = "host" + std::to_string(number.index());
-      const auto other = book_.add(drain, place_.line > 0 ? "the event at line " + std::to_string(place_.line) : "another event");
+      const std::string host = fmt::format("host{}", number.index());
+      const auto other = book_.add(drain, place_.line > 0 ? fmt::format("the event at line {}", place_.line) : "another event");
       if (other) {
-        fail("overlapping-drains", host + " is still drained then, or again before this drain ends, by " + *other,
+        fail("overlapping-drains", fmt::format("{} is still drained then, or again before this drain ends, by {}", host, *other),
              inside.of(said, "hosts"), "join the two, or move one");
       }
       scenario_.maintenance.drains.push_back(drain);
@@ -107,7 +109,8 @@ class EventReader {
     PartNames names(cluster_, scenario_.failures.network.get());
     const std::optional<Part> part = names.find(said.part());
     if (!part) {
-      fail("unknown-part", "the cluster has no part " + in_quotes(said.part()), inside.of(said, "part"), names.help(said.part()));
+      fail("unknown-part", fmt::format("the cluster has no part {}", in_quotes(said.part())), inside.of(said, "part"),
+           names.help(said.part()));
     }
     LoggedFailure failure{at_, *part, duration_of("repair", said.repair(), inside.of(said, "repair"))};
     if (said.has_factor()) {
@@ -115,7 +118,8 @@ class EventReader {
       if (!(said.factor() > 0 && said.factor() < 1))
         fail("bad-factor", "a factor is a share of a link's speed, between 0 and 1", factor, "drop it: then the link is out");
       if (part->kind != PartKind::link)
-        fail("bad-factor", in_quotes(said.part()) + " is no link, and only links carry a share of their speed", factor, "drop it");
+        fail("bad-factor", fmt::format("{} is no link, and only links carry a share of their speed", in_quotes(said.part())),
+             factor, "drop it");
       if (!simulates_network(scenario_.mode))
         fail("bad-factor", "job mode knows no speeds of links", factor, "drop it, or take flow mode");
       failure.fault = Fault::degrades;
@@ -131,7 +135,7 @@ class EventReader {
       // Among many names the one that was meant takes long to find, and no more than these are
       // shown.
       const bool suggests = unknown_jobs_++ < Diagnostics::kept_errors_max;
-      fail("unknown-job", "there is no job " + in_quotes(said.job()), inside.of(said, "job"),
+      fail("unknown-job", fmt::format("there is no job {}", in_quotes(said.job())), inside.of(said, "job"),
            suggests ? suggestion(said.job(), job_names_, "job") : "");
     }
     add(ScriptedEvent::Kind::cancel, said.job());
@@ -141,7 +145,7 @@ class EventReader {
     if (said.handler().empty()) fail("missing-field", "a call needs a handler", place, "name one of the scenario's handlers");
     const std::vector<std::string>& known = scenario_.handlers;
     if (std::find(known.begin(), known.end(), said.handler()) == known.end()) {
-      fail("unknown-handler", "the scenario has no handler " + in_quotes(said.handler()), inside.of(said, "handler"),
+      fail("unknown-handler", fmt::format("the scenario has no handler {}", in_quotes(said.handler())), inside.of(said, "handler"),
            known.empty() ? "add handler { name: \"...\" }; `weft modules handler` lists them"
                          : suggestion(said.handler(), known, "handler"));
     }
@@ -152,7 +156,7 @@ class EventReader {
     if (said.name().empty()) {
       fail("missing-field", "the setting has no name", place, "for example set { name: \"scheduler.policy\" value: \"srtf\" }");
     }
-    add(ScriptedEvent::Kind::set, said.name() + "=" + said.value());
+    add(ScriptedEvent::Kind::set, fmt::format("{}={}", said.name(), said.value()));
     changes_.emplace_back(at_, ParameterChange{said.name(), said.value(), inside.of(said, "name"),
                                                inside.of(said, said.value().empty() ? "name" : "value")});
   }

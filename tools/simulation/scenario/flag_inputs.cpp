@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policies/policy.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
@@ -72,7 +74,7 @@ void fill_jobs_from_flags(Loading& loading, bool is_mode_open) {
       const FileAndFormat file = split_format(flags.flows);
       if (!file.format.empty() && file.format != "hpcc") {
         const std::array<std::string, 1> formats = {"hpcc"};
-        fail("unknown-format", "there is no flow list format \"" + file.format + "\"", SourcePlace::named("--flows"),
+        fail("unknown-format", fmt::format("there is no flow list format \"{}\"", file.format), SourcePlace::named("--flows"),
              suggestion(file.format, formats, "format"));
       }
       scenario.flows = import_hpcc_flows(file.file);
@@ -91,7 +93,8 @@ void check_flags(const RunFlags& flags, Diagnostics& diagnostics) {
   if (flags.flows.empty()) return;
   const auto refuse_beside_flows = [&](bool is_given, const std::string& flag, const std::string& what) {
     if (!is_given) return;
-    diagnostics.error("unused-flag", flag + " " + what, SourcePlace::named(flag), "drop " + flag + ", or --flows");
+    diagnostics.error("unused-flag", fmt::format("{} {}", flag, what), SourcePlace::named(flag),
+                      fmt::format("drop {}, or --flows", flag));
   };
   refuse_beside_flows(!flags.scheduler.empty(), "--scheduler", "says something about jobs, and a flow list has none");
   refuse_beside_flows(!flags.placement.empty(), "--placement", "says something about jobs, and a flow list has none");
@@ -105,13 +108,13 @@ void read_flags(Loading& loading, bool is_mode_open) {
   fill_jobs_from_flags(loading, is_mode_open);
   if (!flags.scheduler.empty()) {
     loading.attempt([&] {
-      const SourcePlace place = SourcePlace::named("--scheduler=" + flags.scheduler);
+      const SourcePlace place = SourcePlace::named(fmt::format("--scheduler={}", flags.scheduler));
       scenario.policy = find_module(scheduling_policies(), flags.scheduler, place).info.name;
     });
   }
   if (!flags.placement.empty()) {
     loading.attempt([&] {
-      const SourcePlace place = SourcePlace::named("--placement=" + flags.placement);
+      const SourcePlace place = SourcePlace::named(fmt::format("--placement={}", flags.placement));
       scenario.placement = find_module(placers(), flags.placement, place).info.name;
     });
   }

@@ -1,5 +1,7 @@
 #include "tools/simulation/scenario/host_list.hpp"
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/rank_list.hpp"
@@ -28,9 +30,10 @@ std::vector<HostId> parse_host_list(const std::string& field, const std::string&
   // Host numbers are written as ranks are.
   const ParsedRankList list = parse_rank_list(without_word(text), host_count.value_or(UINT32_MAX));
   if (!list.error.empty()) {
-    const std::string count = host_count ? "it has " + counted(*host_count, "host", "hosts") : std::string("they are");
-    fail("bad-hosts", field + ": " + in_quotes(text) + " does not name hosts of this cluster", place,
-         count + (host_count ? ", counted from 0" : " counted from 0") + "; write them as in \"0-7,16,32-62:2\"");
+    const std::string count =
+        host_count ? fmt::format("it has {}", counted(*host_count, "host", "hosts")) : std::string("they are");
+    fail("bad-hosts", fmt::format("{}: {} does not name hosts of this cluster", field, in_quotes(text)), place,
+         fmt::format("{}{}; write them as in \"0-7,16,32-62:2\"", count, host_count ? ", counted from 0" : " counted from 0"));
   }
   std::vector<HostId> hosts;
   for (const RankId host : list.ranks) hosts.emplace_back(host.index());

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/text/diagnostics.hpp"
 #include "tools/simulation/scenario/host_list.hpp"
 
@@ -53,7 +55,8 @@ class EntryReader {
     if (text.empty()) return otherwise;
     const ParsedQuantity<Duration> parsed = parse_duration(text);
     if (parsed.value) return Time::zero() + *parsed.value;
-    diagnostics_.error("bad-value", field + ": " + parsed.error.message, places_.of(entry, field), parsed.error.help);
+    diagnostics_.error("bad-value", fmt::format("{}: {}", field, parsed.error.message), places_.of(entry, field),
+                       parsed.error.help);
     return otherwise;
   }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/source_text.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/dag/dag.hpp"
@@ -114,7 +116,7 @@ void check_is_scenario(const SourceText& source) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return;
   const auto refuse = [&](const std::string& what, const std::string& help) {
-    fail("not-a-scenario", "this is " + what + ", and a scenario is protobuf text", source.whole_file(), help);
+    fail("not-a-scenario", fmt::format("this is {}, and a scenario is protobuf text", what), source.whole_file(), help);
   };
   const std::string form = "write job { name: \"a\" gpus: 8 duration: \"2h\" }; tools/examples/quickstart.textproto is one";
   if (text[first] == '{' || text[first] == '[') refuse("JSON", form);
@@ -122,9 +124,9 @@ void check_is_scenario(const SourceText& source) {
   const std::set<std::string> fields = top_level_fields(text);
   if (has_any(fields, {"job", "jobs", "topology", "cluster", "scheduler", "event", "mode", "seed"})) return;
   if (has_any(fields, {"role", "communicator"}))
-    refuse("a workload", "name it by --workload=" + source.name() + ", with --topology=FILE");
+    refuse("a workload", fmt::format("name it by --workload={}, with --topology=FILE", source.name()));
   if (has_any(fields, {"builder", "switch", "buffer_class"}))
-    refuse("a topology", "name it by --topology=" + source.name() + ", with --workload=FILE or --flows=FILE");
+    refuse("a topology", fmt::format("name it by --topology={}, with --workload=FILE or --flows=FILE", source.name()));
 }
 
 FileAndFormat split_format(const std::string& text) {
@@ -149,7 +151,7 @@ RecognisedInput recognise_input(const std::string& text) {
     // A name may stand for two kinds.
     if (std::find(names.begin(), names.end(), foreign.format) == names.end()) names.emplace_back(foreign.format);
   }
-  fail("unknown-format", "there is no format \"" + given.format + "\"", SourcePlace::named(text),
+  fail("unknown-format", fmt::format("there is no format \"{}\"", given.format), SourcePlace::named(text),
        suggestion(given.format, names, "format"));
 }
 

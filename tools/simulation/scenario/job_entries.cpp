@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "tools/simulation/iteration_probe.hpp"
 #include "tools/simulation/scenario/entry_fields.hpp"
@@ -20,17 +22,17 @@ namespace {
 void require_mode(const Scenario& scenario, Mode mode, const std::string& name, const SourcePlace& place) {
   if (may_be_in(mode, scenario.mode)) return;
   fail("job-mode",
-       "job " + in_quotes(name) + " asks for " + std::string(to_text(mode)) + " mode in a run in " +
-           std::string(to_text(scenario.mode)) + " mode",
-       place, other_mode_hint);
+       fmt::format("job {} asks for {} mode in a run in {} mode", in_quotes(name), to_text(mode), to_text(scenario.mode)), place,
+       other_mode_hint);
 }
 
 Time submit_of(const scenario::Job& job, const FieldPlaces& inside) {
   if (job.submit().empty()) return Time::zero();
   const ParsedQuantity<Duration> submit = parse_duration(job.submit());
-  if (!submit.value) fail("bad-value", "submit: " + submit.error.message, inside.of(job, "submit"), submit.error.help);
-  require(*submit.value <= submit_max, "out-of-range", "submit: " + job.submit() + " is too late", inside.of(job, "submit"),
-          "jobs are submitted within the first 366 days");
+  if (!submit.value)
+    fail("bad-value", fmt::format("submit: {}", submit.error.message), inside.of(job, "submit"), submit.error.help);
+  require(*submit.value <= submit_max, "out-of-range", fmt::format("submit: {} is too late", job.submit()),
+          inside.of(job, "submit"), "jobs are submitted within the first 366 days");
   return Time::zero() + *submit.value;
 }
 
@@ -47,19 +49,20 @@ void give_duration(Loading& loading, JobSpec& spec, const scenario::Job& job, co
   const std::shared_ptr<const Workload> workload = std::move(spec.workload);
   spec.workload = nullptr;
   require(workload->rank_count == spec.gpus, "rank-count-mismatch",
-          "job " + in_quotes(spec.name) + " has " + counted(spec.gpus, "GPU", "GPUs") + " for the " +
-              counted(workload->rank_count, "rank", "ranks") + " of workload " + in_quotes(workload->name),
+          fmt::format("job {} has {} for the {} of workload {}", in_quotes(spec.name), counted(spec.gpus, "GPU", "GPUs"),
+                      counted(workload->rank_count, "rank", "ranks"), in_quotes(workload->name)),
           spec.place, "give the job one GPU per rank");
   Duration iteration;
   std::string origin = "as the scenario says";
   if (!job.iteration_time().empty()) {
     iteration = *parse_duration(job.iteration_time()).value;
   } else if (loading.scenario.topology == nullptr) {
-    fail("no-topology", "job " + in_quotes(spec.name) + " needs a topology on which an iteration of its workload is measured",
+    fail("no-topology",
+         fmt::format("job {} needs a topology on which an iteration of its workload is measured", in_quotes(spec.name)),
          inside.of(job, "mode"), "give a topology instead of the cluster, or say iteration_time: \"200ms\"");
   } else if (probing == Probing::forbidden) {
-    loading.scenario.assumptions.push_back("job " + in_quotes(spec.name) +
-                                           " is in job mode: `weft run` measures an iteration first");
+    loading.scenario.assumptions.push_back(
+        fmt::format("job {} is in job mode: `weft run` measures an iteration first", in_quotes(spec.name)));
     return;
   } else {
     const ProbedIteration probed = probe_iteration(loading.scenario, workload, spec.place);
@@ -68,12 +71,12 @@ void give_duration(Loading& loading, JobSpec& spec, const scenario::Job& job, co
     origin = "measured alone on the empty cluster";
   }
   require(spec.iterations == 0 || iteration <= Duration::ticks(submit_max.in_ticks() / static_cast<std::int64_t>(spec.iterations)),
-          "out-of-range", "job " + in_quotes(spec.name) + " would run for more than a year", spec.place,
-          counted(spec.iterations, "iteration", "iterations") + " of " + to_text(iteration));
+          "out-of-range", fmt::format("job {} would run for more than a year", in_quotes(spec.name)), spec.place,
+          fmt::format("{} of {}", counted(spec.iterations, "iteration", "iterations"), to_text(iteration)));
   spec.duration = DurationModel::fixed(iteration * static_cast<std::int64_t>(spec.iterations));
-  loading.scenario.assumptions.push_back("job " + in_quotes(spec.name) +
-                                         " is in job mode: " + counted(spec.iterations, "iteration", "iterations") + " of " +
-                                         to_text(iteration) + ", " + origin);
+  loading.scenario.assumptions.push_back(fmt::format("job {} is in job mode: {} of {}, {}", in_quotes(spec.name),
+                                                     counted(spec.iterations, "iteration", "iterations"), to_text(iteration),
+                                                     origin));
 }
 
 }  // namespace
@@ -110,7 +113,7 @@ void JobEntries::read_submitted_job(const scenario::Event& event, const SourcePl
 void JobEntries::read_job(const scenario::Job& job, const SourcePlace& place, const FieldPlaces& inside,
                           std::map<std::string, int>& lines, const std::function<Time()>& submit) {
   JobSpec spec;
-  spec.name = job.name().empty() ? "job" + std::to_string(scenario_.jobs.size()) : job.name();
+  spec.name = job.name().empty() ? fmt::format("job{}", scenario_.jobs.size()) : job.name();
   spec.group = job.group();
   spec.priority = job.priority();
   if (job.has_data_region()) spec.data_region = job.data_region();
@@ -118,8 +121,8 @@ void JobEntries::read_job(const scenario::Job& job, const SourcePlace& place, co
   const SourcePlace name_place = job.name().empty() ? place : inside.of(job, "name");
   const auto [first, is_new] = lines.emplace(spec.name, spec.place.line);
   if (!is_new) {
-    loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(spec.name), name_place,
-                               "the first is at line " + std::to_string(first->second) + "; results tell jobs apart by name");
+    loading_.diagnostics.error("duplicate-job", fmt::format("there are two jobs {}", in_quotes(spec.name)), name_place,
+                               fmt::format("the first is at line {}; results tell jobs apart by name", first->second));
   }
   loading_.attempt([&] { spec.submit = submit(); });
   loading_.attempt([&] { read_content(spec, job, inside); });
@@ -188,13 +191,14 @@ void JobEntries::check_names() {
   const auto refuse = [&](const std::string& name, const std::string& other) {
     const auto known = own.find(name);
     if (known == own.end()) return;
-    loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(name), own_jobs_[known->second].name,
-                               "the other is " + other + "; results tell jobs apart by name: give this one a name of its own");
+    loading_.diagnostics.error(
+        "duplicate-job", fmt::format("there are two jobs {}", in_quotes(name)), own_jobs_[known->second].name,
+        fmt::format("the other is {}; results tell jobs apart by name: give this one a name of its own", other));
     own.erase(known);
   };
   for (std::size_t i = own_jobs_.size(); i < scenario_.jobs.size(); ++i) refuse(scenario_.jobs[i].name, "that of --workload");
   for (const TraceUnderRules& one : loading_.traces) {
-    for (const TraceJob& job : one.trace.jobs) refuse(job.name, "at line " + std::to_string(job.line) + " of " + one.path);
+    for (const TraceJob& job : one.trace.jobs) refuse(job.name, fmt::format("at line {} of {}", job.line, one.path));
   }
 }
 
@@ -211,7 +215,8 @@ void JobEntries::take_modes() {
       require_mode(scenario_, mode_of(own.message->mode()), scenario_.jobs[i].name, own.inside.of(*own.message, "mode"));
     });
     if (own.message->has_workload()) continue;
-    loading_.diagnostics.error("job-mode", "job " + in_quotes(scenario_.jobs[i].name) + " has a duration, and uses no network",
+    loading_.diagnostics.error("job-mode",
+                               fmt::format("job {} has a duration, and uses no network", in_quotes(scenario_.jobs[i].name)),
                                own.inside.of(*own.message, "mode"), "drop mode, or the duration for a workload");
   }
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/name_pattern.hpp"
 #include "workloads/dag/dag.hpp"
@@ -24,10 +26,10 @@ class ForAll final : public MeasuredIterations {
   std::shared_ptr<const PlacementTimes> of(const TraceJob& job, const SourcePlace& place) const override {
     if (times_->knows(job.gpus)) return times_;
     std::string counts;
-    for (const std::uint32_t gpus : times_->gpu_counts()) counts += (counts.empty() ? "" : ", ") + std::to_string(gpus);
+    for (const std::uint32_t gpus : times_->gpu_counts()) counts += (counts.empty() ? "" : ", ") + fmt::to_string(gpus);
     fail("not-measured",
-         file_ + " has no placement of " + counted(job.gpus, "GPU", "GPUs") + ", which job \"" + job.name + "\" wants", place,
-         "it has placements of " + counts + "; limit the rule with gpus");
+         fmt::format("{} has no placement of {}, which job \"{}\" wants", file_, counted(job.gpus, "GPU", "GPUs"), job.name), place,
+         fmt::format("it has placements of {}; limit the rule with gpus", counts));
   }
 
  private:
@@ -44,12 +46,12 @@ class ByJobType final : public MeasuredIterations {
     if (known != nullptr) return known;
     if (!table_.steps_per_s(gpu_type_, job.model, job.gpus)) {
       fail("unknown-job-type",
-           table_.file() + " has no \"" + job.model + "\" with " + counted(job.gpus, "GPU", "GPUs") + " on " + gpu_type_, place,
-           suggestion(job.model, table_.job_types(gpu_type_), "job type"));
+           fmt::format("{} has no \"{}\" with {} on {}", table_.file(), job.model, counted(job.gpus, "GPU", "GPUs"), gpu_type_),
+           place, suggestion(job.model, table_.job_types(gpu_type_), "job type"));
     }
     std::optional<PlacementTimes> times = table_.placement_times(gpu_type_, job.model, job.gpus);
     if (!times) {
-      fail("does-not-run", "\"" + job.model + "\" does not run on " + gpu_type_ + ": its throughput is 0", place,
+      fail("does-not-run", fmt::format("\"{}\" does not run on {}: its throughput is 0", job.model, gpu_type_), place,
            "choose another gpu_type, or leave the job out");
     }
     known = std::make_shared<PlacementTimes>(std::move(*times));
@@ -77,7 +79,7 @@ struct Range {
 /// "8 GPUs", "1 to 8 GPUs".
 template <class Count>
 std::string counted_range(const Range<Count>& range, std::string_view one, std::string_view many) {
-  return (*range.least < *range.most ? std::to_string(*range.least) + " to " : "") + counted(*range.most, one, many);
+  return (*range.least < *range.most ? fmt::format("{} to ", *range.least) : "") + counted(*range.most, one, many);
 }
 
 /// What became of the jobs of one rule, for the notes.
@@ -115,18 +117,17 @@ class Assignment {
 
   void note(std::vector<std::string>& assumptions) {
     for (std::size_t r = 0; r < rules_.size(); ++r) {
-      assumptions.push_back(path_ + ": rule " + std::to_string(r + 1) + ": " + text_of(rules_[r], tallies_[r]));
+      assumptions.push_back(fmt::format("{}: rule {}: {}", path_, r + 1, text_of(rules_[r], tallies_[r])));
     }
     if (has_gaps_) {
-      assumptions.push_back(path_ +
-                            ": a placement that was not measured takes the mean of those on as many hosts, else of all of as "
-                            "many GPUs");
+      assumptions.push_back(fmt::format(
+          "{}: a placement that was not measured takes the mean of those on as many hosts, else of all of as many GPUs", path_));
     }
     if (rules_.empty() || without_rule_ == 0) return;
-    assumptions.push_back(path_ + ": " +
-                          (without_rule_ == 1
-                               ? "1 job matches no rule and holds its GPUs for its run time"
-                               : std::to_string(without_rule_) + " jobs match no rule and hold their GPUs for their run times"));
+    assumptions.push_back(fmt::format(
+        "{}: {}", path_,
+        without_rule_ == 1 ? "1 job matches no rule and holds its GPUs for its run time"
+                           : fmt::format("{} jobs match no rule and hold their GPUs for their run times", without_rule_)));
   }
 
  private:
@@ -163,7 +164,7 @@ class Assignment {
 
   void require_run_time(const JobSpec& spec, const char* why) const {
     if (trace_.has_run_times) return;
-    fail("no-run-times", "job \"" + spec.name + "\" has no run time and " + why, spec.place,
+    fail("no-run-times", fmt::format("job \"{}\" has no run time and {}", spec.name, why), spec.place,
          "add a rule that it matches, or throughputs and gpu_type to the trace");
   }
 
@@ -181,8 +182,9 @@ class Assignment {
     }
     const double longest_s = spec.iteration_times->longest(job.gpus).in_s() * static_cast<double>(spec.iterations);
     if (longest_s > op_duration_max.in_s()) {
-      fail("out-of-range", "job \"" + spec.name + "\" would run for more than a year", spec.place,
-           counted(spec.iterations, "iteration", "iterations") + " of up to " + to_text(spec.iteration_times->longest(job.gpus)));
+      fail("out-of-range", fmt::format("job \"{}\" would run for more than a year", spec.name), spec.place,
+           fmt::format("{} of up to {}", counted(spec.iterations, "iteration", "iterations"),
+                       to_text(spec.iteration_times->longest(job.gpus))));
     }
     spec.duration = run_alone(spec);
   }
@@ -242,8 +244,8 @@ class Assignment {
       const auto [time, compute_share] = iteration_of(rule, job, spec, tally);
       if (time >
           Duration::ticks(op_duration_max.in_ticks() / static_cast<std::int64_t>(std::max<std::uint64_t>(spec.iterations, 1)))) {
-        fail("out-of-range", "job \"" + spec.name + "\" would run for more than a year", spec.place,
-             counted(spec.iterations, "iteration", "iterations") + " of " + to_text(time));
+        fail("out-of-range", fmt::format("job \"{}\" would run for more than a year", spec.name), spec.place,
+             fmt::format("{} of {}", counted(spec.iterations, "iteration", "iterations"), to_text(time)));
       }
       spec.duration = DurationModel::fixed(time * static_cast<std::int64_t>(spec.iterations));
       if (!rule.iteration_time) spec.compute_share = compute_share;
@@ -267,7 +269,8 @@ class Assignment {
 
   static std::uint64_t fitting(Duration run, Duration iteration, const JobSpec& spec, const JobRule& rule) {
     if (iteration <= Duration::zero()) {
-      fail("zero-iteration", "an iteration of job \"" + spec.name + "\" takes no time, so that no number of them fits its run time",
+      fail("zero-iteration",
+           fmt::format("an iteration of job \"{}\" takes no time, so that no number of them fits its run time", spec.name),
            rule.place, "say how many: iterations: 1000");
     }
     const std::int64_t half = iteration.in_ticks() / 2;
@@ -281,30 +284,31 @@ class Assignment {
     if (rule.measured == nullptr && !rule.workload) return text + ", run times as in the trace";
     if (rule.measured == nullptr && mode_ == Mode::job && !rule.mode)
       return text + ", run times as in the trace: job mode runs no workloads";
-    text += " of " + (rule.measured != nullptr ? "measured iterations" : rule.workload_name);
+    text += fmt::format(" of {}", rule.measured != nullptr ? "measured iterations" : rule.workload_name);
     if (rule.measured == nullptr && rule.mode == Mode::job) text += " in job mode";
     if (mode_ == Mode::packet && rule.mode == Mode::flow) text += " in flow mode";
     if (is_left_to_run(rule)) return text + ", as often as fits the run time: `weft run` measures an iteration first";
-    text += ", " + counted_range(tally.iterations, "time", "times");
+    text += fmt::format(", {}", counted_range(tally.iterations, "time", "times"));
     if (tally.not_elastic > 0)
-      text += ", " + counted(tally.not_elastic, "of them restarts", "of them restart") +
-              " on no fewer GPUs than the workload has ranks";
+      text += fmt::format(", {} on no fewer GPUs than the workload has ranks",
+                          counted(tally.not_elastic, "of them restarts", "of them restart"));
     const Range<Duration>& time = tally.iteration_time;
     if (!time.least) return text;
-    text += "; an iteration on " + counted_range(tally.gpus, "GPU", "GPUs") + " takes " +
-            (*time.least < *time.most ? to_text(*time.least) + " to " : "") + to_text(*time.most);
+    text += fmt::format("; an iteration on {} takes {}{}", counted_range(tally.gpus, "GPU", "GPUs"),
+                        *time.least < *time.most ? fmt::format("{} to ", to_text(*time.least)) : "", to_text(*time.most));
     if (rule.measured == nullptr) {
       return text + (rule.iteration_time ? ", as the rule says" : ", measured alone on the empty cluster");
     }
-    if (tally.hosts.least) text += " on " + counted_range(tally.hosts, "host", "hosts") + ", as the empty cluster places it";
+    if (tally.hosts.least)
+      text += fmt::format(" on {}, as the empty cluster places it", counted_range(tally.hosts, "host", "hosts"));
     return text + substitutes(tally);
   }
 
   static std::string substitutes(const Tally& tally) {
     const auto of = [](std::uint64_t jobs, const std::string& means) {
       if (jobs == 0) return std::string();
-      return "; for " + counted(jobs, "job", "jobs") + " that placement was not measured and the mean of placements on " + means +
-             " stands in";
+      return fmt::format("; for {} that placement was not measured and the mean of placements on {} stands in",
+                         counted(jobs, "job", "jobs"), means);
     };
     return of(tally.as_on_as_many_hosts, "as many hosts") +
            of(tally.as_on_other_hosts,
@@ -353,7 +357,7 @@ void read_gpu_range(const std::string& text, const SourcePlace& place, JobRule& 
   } else {
     good = good && *dash == '-';
   }
-  if (!good) fail("bad-value", "gpus is no range: \"" + text + "\"", place, "write \"8\", \"1-8\" or \"64-\"");
+  if (!good) fail("bad-value", fmt::format("gpus is no range: \"{}\"", text), place, "write \"8\", \"1-8\" or \"64-\"");
 }
 
 std::vector<JobSpec> jobs_by_rule(const JobTrace& trace, const std::string& path, const std::vector<JobRule>& rules, Mode mode,
@@ -361,9 +365,9 @@ std::vector<JobSpec> jobs_by_rule(const JobTrace& trace, const std::string& path
   for (const JobRule& rule : rules) {
     if (!rule.mode || rule.mode == Mode::job || (may_be_in(*rule.mode, mode) && rule.measured == nullptr)) continue;
     fail("job-mode",
-         rule.measured != nullptr ? "measured iterations use no network, whatever the mode"
-                                  : "the rule asks for " + std::string(to_text(*rule.mode)) + " mode in a run in " +
-                                        std::string(to_text(mode)) + " mode",
+         rule.measured != nullptr
+             ? "measured iterations use no network, whatever the mode"
+             : fmt::format("the rule asks for {} mode in a run in {} mode", to_text(*rule.mode), to_text(mode)),
          rule.mode_place, other_mode_hint);
   }
   Assignment assignment(trace, path, rules, mode, probes);

@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "host/collectives/collective.hpp"
 #include "host/transport/congestion_control.hpp"
 #include "network/max_min/allocation_policy.hpp"
@@ -20,7 +22,7 @@ constexpr std::string_view kCollectives = "traffic = jobs and network = simulate
 template <class List>
 void add_each(std::vector<ModuleUse>& uses, const List& modules, std::string_view chosen_by, std::string_view or_else = {}) {
   for (const auto& module : modules) {
-    const std::string condition = std::string(chosen_by) + " " + std::string(module.info.name) + std::string(or_else);
+    const std::string condition = fmt::format("{} {}{}", chosen_by, module.info.name, or_else);
     uses.push_back({module.info.kind, module.info.name, condition});
   }
 }
@@ -32,23 +34,23 @@ std::vector<ModuleUse> all_uses() {
       {"network", "packet", "mode = packet"},
       {"host", "host", "traffic = jobs"},
       {"host", "collective", collectives},
-      {"host", "nccl", collectives + " and collective.rule_set = nccl and algorithm = auto"},
-      {"host", "nccl", collectives + " and collective.rule_set = nccl and collective.protocol = auto"},
+      {"host", "nccl", fmt::format("{} and collective.rule_set = nccl and algorithm = auto", collectives)},
+      {"host", "nccl", fmt::format("{} and collective.rule_set = nccl and collective.protocol = auto", collectives)},
       {"control", "scheduler", "traffic = jobs"},
       {"control", "checkpoint", "traffic = jobs"},
       {"control", "failure", "traffic = jobs"},
       {"control", "storage", "traffic = jobs"},
       {"control", "maintenance", "traffic = jobs"},
       // Rules of the user's own may name a program of the user's own; those built in do not.
-      {"collective", "program", collectives + " and algorithm = auto and own_rules = some"},
+      {"collective", "program", fmt::format("{} and algorithm = auto and own_rules = some", collectives)},
   };
   add_each(uses, congestion_algorithms(), "mode = packet and packet.congestion_control =");
   add_each(uses, allocation_policies(), "network = simulated and flow.allocation =");
-  add_each(uses, collective_protocols(), collectives + " and collective.protocol =", "|auto");
+  add_each(uses, collective_protocols(), fmt::format("{} and collective.protocol =", collectives), "|auto");
   for (const auto& module : collective_algorithms()) {
     const std::string or_auto = module.info.name == "program" ? "" : "|auto";
     uses.push_back(
-        {module.info.kind, module.info.name, collectives + " and algorithm = " + std::string(module.info.name) + or_auto});
+        {module.info.kind, module.info.name, fmt::format("{} and algorithm = {}{}", collectives, module.info.name, or_auto)});
   }
   add_each(uses, scheduling_policies(), "traffic = jobs and policy =");
   add_each(uses, placers(), "traffic = jobs and placement =");

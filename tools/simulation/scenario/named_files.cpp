@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace weft {
 
 namespace {
@@ -44,7 +46,7 @@ InputError about_fields(const InputError& error, const Loading& loading, const g
   for (Diagnostic diagnostic : error.diagnostics()) {
     const std::string culprit = culprit_of(diagnostic, message, loading);
     if (!culprit.empty()) {
-      if (is_unreadable(diagnostic)) diagnostic.message = diagnostic.place.file + ": " + diagnostic.message;
+      if (is_unreadable(diagnostic)) diagnostic.message = fmt::format("{}: {}", diagnostic.place.file, diagnostic.message);
       diagnostic.place = places.of(message, culprit);
     }
     diagnostics.push_back(std::move(diagnostic));

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdarg>
-#include <cstdio>
 #include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
 #include "host/collectives/nccl_tuning_table.hpp"
@@ -23,15 +23,6 @@ constexpr std::array<CollectiveType, 5> kTypes = {CollectiveType::all_reduce, Co
                                                   CollectiveType::reduce_scatter, CollectiveType::broadcast,
                                                   CollectiveType::all_to_all};
 
-[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...) {
-  char text[160];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return text;
-}
-
 /// Three digits.
 std::string size_text(Bytes size) {
   double value = static_cast<double>(size.count());
@@ -41,7 +32,7 @@ std::string size_text(Bytes size) {
     value /= 1024;
     unit = larger;
   }
-  return formatted("%.3g", value) + unit;
+  return fmt::format("{:.3g}{}", value, unit);
 }
 
 Bytes smallest() { return Bytes::kib(1); }
@@ -58,7 +49,7 @@ std::vector<Group> groups_of(const Topology& topology) {
   const std::size_t per_host = topology.endpoints_of(topology.node(all.front()).host).size();
   std::vector<Group> groups;
   const auto add = [&](std::size_t hosts, std::size_t gpus) {
-    groups.push_back({std::to_string(hosts) + " x " + std::to_string(gpus), GroupLayout(topology, all.first(hosts * gpus))});
+    groups.push_back({fmt::format("{} x {}", hosts, gpus), GroupLayout(topology, all.first(hosts * gpus))});
   };
   for (std::size_t gpus = 2; gpus < per_host && gpus <= 8; gpus *= 2) add(1, gpus);
   for (const std::uint32_t hosts : kHosts) {
@@ -68,16 +59,16 @@ std::vector<Group> groups_of(const Topology& topology) {
 }
 
 std::string channels_text(const NcclTunedRange& range) {
-  return range.channels_min == range.channels_max ? std::to_string(range.channels_max)
-                                                  : std::to_string(range.channels_min) + "-" + std::to_string(range.channels_max);
+  return range.channels_min == range.channels_max ? fmt::to_string(range.channels_max)
+                                                  : fmt::format("{}-{}", range.channels_min, range.channels_max);
 }
 
 /// "ring/ll (2-16) to 24KiB, ring/simple (16)".
 std::string ranges_text(const std::vector<NcclTunedRange>& ranges) {
   std::string text;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    text += (i > 0 ? ", " : "") + ranges[i].algorithm + "/" + ranges[i].protocol + " (" + channels_text(ranges[i]) + ")";
-    if (i + 1 < ranges.size()) text += " to " + size_text(ranges[i + 1].from);
+    text += fmt::format("{}{}/{} ({})", i > 0 ? ", " : "", ranges[i].algorithm, ranges[i].protocol, channels_text(ranges[i]));
+    if (i + 1 < ranges.size()) text += fmt::format(" to {}", size_text(ranges[i + 1].from));
   }
   return text;
 }
@@ -90,39 +81,39 @@ void append_by_type(std::string& text, const std::vector<std::pair<std::string_v
     if (same == merged.end()) {
       merged.emplace_back(of_type.first, of_type.second);
     } else {
-      same->first += ", " + std::string(of_type.first);
+      same->first += fmt::format(", {}", of_type.first);
     }
   }
   for (const auto& [types, lines] : merged) {
-    text += "#   " + types + "\n";
-    for (const std::string& line : lines) text += "#     " + line + "\n";
+    text += fmt::format("#   {}\n", types);
+    for (const std::string& line : lines) text += fmt::format("#     {}\n", line);
   }
 }
 
 std::vector<std::string> range_lines(const NcclTuner& tuner, const std::vector<Group>& groups, CollectiveType type) {
   std::vector<std::string> lines;
   for (const Group& group : groups) {
-    lines.push_back(formatted("%-8s", group.name.c_str()) +
-                    ranges_text(nccl_tuned_ranges(tuner, group.layout, type, smallest(), largest())));
+    lines.push_back(
+        fmt::format("{:<8}{}", group.name, ranges_text(nccl_tuned_ranges(tuner, group.layout, type, smallest(), largest()))));
   }
   return lines;
 }
 
 std::vector<std::string> cost_lines(const NcclTuner& tuner, const std::vector<Group>& groups, CollectiveType type) {
-  std::string head = formatted("%-18s", "us, GB/s");
+  std::string head = fmt::format("{:<18}", "us, GB/s");
   std::map<std::string, std::vector<std::string>> cells;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    head += formatted(" %15s", groups[i].name.c_str());
+    head += fmt::format(" {:>15}", groups[i].name);
     for (const NcclTunedCost& cost : nccl_tuned_costs(tuner, groups[i].layout, type, smallest(), largest())) {
-      std::vector<std::string>& row = cells[cost.algorithm + "/" + cost.protocol];
+      std::vector<std::string>& row = cells[fmt::format("{}/{}", cost.algorithm, cost.protocol)];
       row.resize(groups.size());
-      row[i] = formatted("%.3g, %.3g", cost.latency_us, cost.bus_gbytes_per_s);
+      row[i] = fmt::format("{:.3g}, {:.3g}", cost.latency_us, cost.bus_gbytes_per_s);
     }
   }
   std::vector<std::string> lines = {head};
   for (const auto& [name, row] : cells) {
-    std::string line = formatted("%-18s", name.c_str());
-    for (const std::string& cell : row) line += formatted(" %15s", cell.empty() ? "-" : cell.c_str());
+    std::string line = fmt::format("{:<18}", name);
+    for (const std::string& cell : row) line += fmt::format(" {:>15}", cell.empty() ? "-" : cell);
     lines.push_back(std::move(line));
   }
   return lines;
@@ -133,7 +124,7 @@ std::shared_ptr<const Topology> hosts_of(std::string_view machine) {
   const auto& builder = find_module(topology_builders(), kFabric, place);
   ParamSet params(std::string(kFabric), builder.info.params);
   params.set("server", machine, place);
-  params.set("hosts", std::to_string(kHosts.back()), place);
+  params.set("hosts", fmt::to_string(kHosts.back()), place);
   return builder.make(params, place);
 }
 
@@ -144,10 +135,9 @@ std::string machine_text(const ModuleInfo& machine, const ParamSet& nccl) {
   ParamSet params = nccl;
   if (!params.is_given("machine")) params.set("machine", machine.name, SourcePlace::named("weft modules --rules"));
   const NcclTuner tuner(params);
-  std::string text =
-      "#\n# " + std::string(machine.name) + ": " + std::string(machine.summary) + " Per host " +
-      formatted("%u GPUs with NVLinks of %.4g GB/s, %u NICs of %.4g GB/s.\n", hardware.gpus,
-                static_cast<double>(hardware.nvlink_bps) / 8e9, hardware.nics, static_cast<double>(hardware.nic_bps) / 8e9);
+  std::string text = fmt::format("#\n# {}: {} Per host {} GPUs with NVLinks of {:.4g} GB/s, {} NICs of {:.4g} GB/s.\n",
+                                 machine.name, machine.summary, hardware.gpus, static_cast<double>(hardware.nvlink_bps) / 8e9,
+                                 hardware.nics, static_cast<double>(hardware.nic_bps) / 8e9);
   std::vector<std::pair<std::string_view, std::vector<std::string>>> ranges;
   std::vector<std::pair<std::string_view, std::vector<std::string>>> costs;
   for (const CollectiveType type : kTypes) {

@@ -23,7 +23,7 @@ std::vector<std::string> readable_notes(std::vector<std::string> notes, const st
   for (std::string& note : notes) {
     for (const std::string& path : inputs) {
       const std::string name = file_name(path);
-      if (note.starts_with(path + ": ") && !name.empty() && paths_by_name.at(name).size() == 1) {
+      if (note.starts_with(fmt::format("{}: ", path)) && !name.empty() && paths_by_name.at(name).size() == 1) {
         note = fmt::format("{}{}", name, note.substr(path.size()));
         break;
       }

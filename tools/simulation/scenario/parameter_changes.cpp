@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/param_rows.hpp"
 
 namespace weft {
@@ -78,9 +80,9 @@ class ChangingParameters {
         std::find_if(changeable.begin(), changeable.end(), [&](const Changeable& one) { return one.name == said.name; });
     set(said);
     if (!is_of_policy && !is_of_placement && known == changeable.end()) {
-      fail("fixed-parameter", said.name + " cannot change while the run goes on", said.place,
-           "set it for the whole run; what may change is " + changeable_parameters() +
-               ", and the parameters of policies and placements");
+      fail("fixed-parameter", fmt::format("{} cannot change while the run goes on", said.name), said.place,
+           fmt::format("set it for the whole run; what may change is {}, and the parameters of policies and placements",
+                       changeable_parameters()));
     }
     if (known != changeable.end()) known->apply(parameters_, change);
     if (is_of_policy && module == policy_) change.policy = make_policy();
@@ -128,8 +130,8 @@ bool is_unused(const Scenario& scenario, std::size_t number) {
 }  // namespace
 
 std::string changeable_parameters() {
-  std::string names = std::string(policy_name) + ", " + std::string(placement_name);
-  for (const Changeable& one : changeable) names += ", " + std::string(one.name);
+  std::string names = fmt::format("{}, {}", policy_name, placement_name);
+  for (const Changeable& one : changeable) names += fmt::format(", {}", one.name);
   return names;
 }
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "host/collectives/collective.hpp"
 #include "host/collectives/collective_library.hpp"
@@ -29,7 +31,7 @@ const ModuleInfo& find_preset(std::string_view name, const SourcePlace& place) {
     if (preset.name == name) return preset;
     names.emplace_back(preset.name);
   }
-  fail("bad-value", "there is no preset " + in_quotes(name), place, suggestion(name, names, "preset"));
+  fail("bad-value", fmt::format("there is no preset {}", in_quotes(name)), place, suggestion(name, names, "preset"));
 }
 
 /// Hands on name, without `prefix`, value and place of each text "name=value"; what that throws is
@@ -39,18 +41,18 @@ void for_each_setting(std::span<const std::string> texts, const std::string& for
   Diagnostics diagnostics;
   std::map<std::string, std::string> flag_of;
   for (const std::string& text : texts) {
-    const SourcePlace place = SourcePlace::named("--set=" + text);
+    const SourcePlace place = SourcePlace::named(fmt::format("--set={}", text));
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
-      diagnostics.error("bad-setting", "\"" + text + "\" has no value", place, "write --set=" + form);
+      diagnostics.error("bad-setting", fmt::format("\"{}\" has no value", text), place, fmt::format("write --set={}", form));
       continue;
     }
     std::string name = text.substr(0, equals);
     if (name.starts_with(prefix)) name.erase(0, prefix.size());
     const auto [first, is_new] = flag_of.emplace(name, place.file);
     if (!is_new) {
-      diagnostics.error("duplicate-setting", in_quotes(name) + " is set twice", place,
-                        "it is set first by " + first->second + "; keep one of the two");
+      diagnostics.error("duplicate-setting", fmt::format("{} is set twice", in_quotes(name)), place,
+                        fmt::format("it is set first by {}; keep one of the two", first->second));
       continue;
     }
     try {
@@ -96,7 +98,7 @@ void Parameters::apply(std::string_view name, std::string_view value, const Sour
   }
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) {
-    fail("bad-setting", "\"" + std::string(name) + "\" names no module", place,
+    fail("bad-setting", fmt::format("\"{}\" names no module", name), place,
          "write module.param, for example flow.mtu; `weft modules` lists them");
   }
   std::string_view module = name.substr(0, dot);
@@ -115,14 +117,14 @@ void Parameters::apply(std::string_view name, std::string_view value, const Sour
   for (const ParamSet& set : sets_) {
     if (!set.table().empty()) names.push_back(set.module());
   }
-  fail("unknown-module", "there is no module \"" + std::string(module) + "\" with parameters in this run", place,
+  fail("unknown-module", fmt::format("there is no module \"{}\" with parameters in this run", module), place,
        suggestion(module, names, "module"));
 }
 
 bool Parameters::is_file(std::string_view name) const {
   return std::any_of(sets_.begin(), sets_.end(), [&](const ParamSet& set) {
     return std::any_of(set.table().begin(), set.table().end(), [&](const ParamSpec& spec) {
-      return spec.kind == ParamKind::file && name == set.module() + "." + std::string(spec.name);
+      return spec.kind == ParamKind::file && name == fmt::format("{}.{}", set.module(), spec.name);
     });
   });
 }
@@ -139,7 +141,7 @@ ParamSet* Parameters::find(std::string_view module) {
 
 void Parameters::fill_in_preset() {
   if (preset_.empty()) return;
-  const SourcePlace place = SourcePlace::named("preset " + preset_);
+  const SourcePlace place = SourcePlace::named(fmt::format("preset {}", preset_));
   for (const NamedValue& value : find_preset(preset_, place).values) {
     const std::size_t dot = value.name.find('.');
     ParamSet* const set = find(value.name.substr(0, dot));
@@ -152,7 +154,7 @@ void Parameters::fill_in_preset() {
 }
 
 bool Parameters::is_of_preset(std::string_view module, std::string_view param) const {
-  return of_preset_.contains(std::string(module) + "." + std::string(param));
+  return of_preset_.contains(fmt::format("{}.{}", module, param));
 }
 
 bool Parameters::has(std::string_view module) const {
@@ -163,12 +165,12 @@ const ParamSet& Parameters::of(std::string_view module) const {
   for (const ParamSet& set : sets_) {
     if (set.module() == module) return set;
   }
-  fail_check("module is in the list", "a run has parameters for module " + std::string(module), __FILE__, __LINE__);
+  fail_check("module is in the list", fmt::format("a run has parameters for module {}", module), __FILE__, __LINE__);
 }
 
 void set_from_flags(ParamSet& params, std::span<const std::string> texts) {
   for_each_setting(
-      texts, "param=value", params.module() + ".",
+      texts, "param=value", fmt::format("{}.", params.module()),
       [&](const std::string& name, const std::string& value, const SourcePlace& place) { params.set(name, value, place); });
 }
 

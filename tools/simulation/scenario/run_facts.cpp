@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
@@ -97,7 +99,7 @@ HasValue facts_of(const Scenario& scenario) {
     if (dot != std::string_view::npos)
       return has_value(scenario.parameters.of(subject.substr(0, dot)), subject.substr(dot + 1), value);
     const auto fact = std::ranges::find(facts, subject, &RunFact::name);
-    WEFT_CHECK(fact != facts.end(), "conditions name facts of runs: " + std::string(subject));
+    WEFT_CHECK(fact != facts.end(), fmt::format("conditions name facts of runs: {}", subject));
     return fact->has(scenario, value);
   };
 }

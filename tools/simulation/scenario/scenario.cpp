@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "core/text/source_text.hpp"
@@ -46,7 +48,7 @@ void read_routes(Scenario& scenario) {
 void add_parameter_files(Scenario& scenario, const std::set<std::string>& unused) {
   for (const ParamSet& set : scenario.parameters.all()) {
     for (const ParamSpec& spec : set.table()) {
-      const std::string name = set.module() + "." + std::string(spec.name);
+      const std::string name = fmt::format("{}.{}", set.module(), spec.name);
       if (spec.kind != ParamKind::file || set.is_default(spec.name) || unused.contains(name)) continue;
       scenario.manifest.add_input(name, set.text(spec.name), "weft");
     }
@@ -67,9 +69,10 @@ void note_speeds_at_start(Scenario& scenario) {
 void note_flows_beside_packets(Scenario& scenario) {
   const auto flows = std::ranges::count_if(scenario.jobs, &JobSpec::is_in_flow_mode);
   if (flows == 0) return;
-  scenario.assumptions.push_back(counted(flows, "job is", "jobs are") +
-                                 " in flow mode: flows and packets get their max-min shares of links, and know of each other after "
-                                 "flow.wqe_latency; queues, marks and pauses are those of packets alone");
+  scenario.assumptions.push_back(
+      fmt::format("{} in flow mode: flows and packets get their max-min shares of links, and know of each other after "
+                  "flow.wqe_latency; queues, marks and pauses are those of packets alone",
+                  counted(flows, "job is", "jobs are")));
 }
 
 void note_unfelt_checkpoints(Scenario& scenario) {
@@ -170,7 +173,7 @@ std::string_view to_text(Mode mode) {
 }
 
 Scenario load_scenario(const RunFlags& flags, Probing probing) {
-  return naming_memory_use("while loading " + (flags.scenario_file.empty() ? "the inputs" : flags.scenario_file),
+  return naming_memory_use(fmt::format("while loading {}", flags.scenario_file.empty() ? "the inputs" : flags.scenario_file),
                            [&] { return read_scenario(flags, probing); });
 }
 

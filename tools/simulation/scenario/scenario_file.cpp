@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "core/text/textproto_settings.hpp"
 #include "scheduler/handlers/event_handler.hpp"
 #include "scheduler/placement/placer.hpp"
@@ -78,7 +80,7 @@ void ScenarioFile::read_handler(const scenario::Handler& said, const SourcePlace
           "for example name: \"drain_repeat_offenders\"; `weft modules handler` lists them");
   const auto& module = find_module(event_handlers(), said.name(), inside.of(said, "name"));
   const auto known = std::find(scenario_.handlers.begin(), scenario_.handlers.end(), said.name());
-  require(known == scenario_.handlers.end(), "duplicate-handler", "there are two handlers " + in_quotes(said.name()),
+  require(known == scenario_.handlers.end(), "duplicate-handler", fmt::format("there are two handlers {}", in_quotes(said.name())),
           inside.of(said, "name"), "keep one of the two");
   scenario_.handlers.push_back(said.name());
   scenario_.parameters.add(params_of(module.info, said, inside));

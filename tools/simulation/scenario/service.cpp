@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/param_rows.hpp"
 #include "core/text/source_text.hpp"
@@ -38,8 +40,8 @@ void leave_out_slow_links(Scenario& scenario, const std::string& log) {
   const std::size_t slow =
       std::erase_if(scenario.failures.log, [](const LoggedFailure& failure) { return failure.fault == Fault::degrades; });
   if (slow == 0) return;
-  scenario.assumptions.push_back(log + ": " + counted(slow, "failure has", "failures have") +
-                                 " a factor, which changes nothing: job mode knows no speeds of links");
+  scenario.assumptions.push_back(fmt::format("{}: {} a factor, which changes nothing: job mode knows no speeds of links", log,
+                                             counted(slow, "failure has", "failures have")));
 }
 
 }  // namespace
@@ -49,7 +51,7 @@ void read_service(Scenario& scenario) {
   const ClusterState cluster = empty_cluster(scenario);
   const std::uint64_t spares = scenario.failures.spares();
   if (spares >= cluster.host_count()) {
-    fail("too-many-spares", counted(spares, "host is a spare", "hosts are spares") + ", of " + std::to_string(cluster.host_count()),
+    fail("too-many-spares", fmt::format("{}, of {}", counted(spares, "host is a spare", "hosts are spares"), cluster.host_count()),
          SourcePlace::named("failure.hot_spares, failure.cold_spares"), "leave at least one for jobs");
   }
   for (std::uint32_t host = 0; spares > 0 && host < cluster.host_count(); ++host) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "tools/simulation/scenario/host_list.hpp"
 
@@ -14,8 +16,8 @@ namespace {
 
 Bytes size_of(const std::string& field, const std::string& text, const SourcePlace& place) {
   const ParsedQuantity<Bytes> parsed = parse_bytes(text);
-  if (!parsed.value) fail("bad-value", field + ": " + parsed.error.message, place, parsed.error.help);
-  if (*parsed.value <= Bytes::zero()) fail("bad-value", field + " is nothing", place, "drop it, or make it larger");
+  if (!parsed.value) fail("bad-value", fmt::format("{}: {}", field, parsed.error.message), place, parsed.error.help);
+  if (*parsed.value <= Bytes::zero()) fail("bad-value", fmt::format("{} is nothing", field), place, "drop it, or make it larger");
   return *parsed.value;
 }
 
@@ -61,10 +63,10 @@ void read_storage(Scenario& scenario) {
   if (!text.empty()) storage.hosts = hosts_of("storage.hosts", text, host_count, place);
   if (storage.hosts.size() + scenario.failures.spares() >= host_count) {
     fail("too-much-storage", "no host is left for jobs", place,
-         "there are " + counted(host_count, "host", "hosts") + " in all, spares among them");
+         fmt::format("there are {} in all, spares among them", counted(host_count, "host", "hosts")));
   }
   if (!storage.hosts.empty() && storage.hosts.back().index() >= host_count - scenario.failures.spares()) {
-    fail("storage-is-spare", "host" + std::to_string(storage.hosts.back().index()) + " stores data and is a spare", place,
+    fail("storage-is-spare", fmt::format("host{} stores data and is a spare", storage.hosts.back().index()), place,
          "the last hosts are spares; take others");
   }
 }
@@ -75,19 +77,19 @@ void check_storage(const Scenario& scenario) {
   Diagnostics diagnostics;
   for (const JobSpec& job : scenario.jobs) {
     const bool has_place = !storage.hosts.empty();
-    const std::string of_job = "of job " + in_quotes(job.name);
+    const std::string of_job = fmt::format("of job {}", in_quotes(job.name));
     if (job.data > Bytes::zero() && job.data_hosts.empty() && !has_place) {
       diagnostics.error(
-          "no-storage", "the data " + of_job + " lies nowhere", job.place,
+          "no-storage", fmt::format("the data {} lies nowhere", of_job), job.place,
           "name its hosts, data { size: \"4TiB\" hosts: \"60-63\" }, or those of all jobs, --set=storage.hosts=60-63");
     }
     if (job.checkpoint > Bytes::zero() && !has_place) {
-      diagnostics.error("no-storage", "there is nowhere to write checkpoints " + of_job, job.place,
+      diagnostics.error("no-storage", fmt::format("there is nowhere to write checkpoints {}", of_job), job.place,
                         "name the hosts that store them, --set=storage.hosts=60-63");
     }
     if (!job.data_hosts.empty() && job.data_hosts.back().index() >= host_count) {
-      diagnostics.error("bad-hosts", "the data " + of_job + " lies on host" + std::to_string(job.data_hosts.back().index()),
-                        job.place, "the cluster has " + counted(host_count, "host", "hosts") + ", counted from 0");
+      diagnostics.error("bad-hosts", fmt::format("the data {} lies on host{}", of_job, job.data_hosts.back().index()), job.place,
+                        fmt::format("the cluster has {}, counted from 0", counted(host_count, "host", "hosts")));
     }
   }
   diagnostics.throw_if_errors();

@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "tools/simulation/scenario/entry_fields.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/named_files.hpp"
@@ -57,7 +59,8 @@ void take_topology_file(Loading& loading, const std::string& path, const std::st
   } else {
     scenario.topology = std::get<std::shared_ptr<const Topology>>(read);
   }
-  for (const std::string& assumption : scenario.topology->assumptions()) scenario.assumptions.push_back(path + ": " + assumption);
+  for (const std::string& assumption : scenario.topology->assumptions())
+    scenario.assumptions.push_back(fmt::format("{}: {}", path, assumption));
   scenario.manifest.add_input("topology", path, format);
 }
 

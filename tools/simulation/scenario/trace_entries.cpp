@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/source_text.hpp"
 #include "tools/simulation/scenario/entry_fields.hpp"
@@ -63,11 +65,12 @@ std::unique_ptr<MeasuredIterations> measured_by_batch_size(Loading& loading, con
   const std::uint32_t size = is_only ? sizes.front() : said.local_batch_size();
   if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) {
     std::string known;
-    for (const std::uint32_t s : sizes) known += (known.empty() ? "" : ", ") + std::to_string(s);
+    for (const std::uint32_t s : sizes) known += (known.empty() ? "" : ", ") + fmt::to_string(s);
     fail("unknown-batch-size",
-         said.has_local_batch_size() ? file + " has no local batch size " + std::to_string(size)
-                                     : file + " has several batch sizes, and none is named",
-         said.has_local_batch_size() ? places.of(said, "local_batch_size") : place, "local_batch_size is one of " + known);
+         said.has_local_batch_size() ? fmt::format("{} has no local batch size {}", file, size)
+                                     : fmt::format("{} has several batch sizes, and none is named", file),
+         said.has_local_batch_size() ? places.of(said, "local_batch_size") : place,
+         fmt::format("local_batch_size is one of {}", known));
   }
   return measured_for_all(table.of_batch_size(size), file);
 }
@@ -78,7 +81,7 @@ std::unique_ptr<MeasuredIterations> measured_of(Loading& loading, const scenario
   const std::string file = loading.beside_scenario(said.file());
   const std::array<std::string, 2> formats = {"pollux", "gavel-throughputs"};
   require(said.format() == formats[0] || said.format() == formats[1], "unknown-format",
-          "there is no format of iteration times \"" + said.format() + "\"",
+          fmt::format("there is no format of iteration times \"{}\"", said.format()),
           said.format().empty() ? place : places.of(said, "format"), suggestion(said.format(), formats, "format"));
   return said.format() == formats[1] ? measured_by_type(loading, said, file, places, place)
                                      : measured_by_batch_size(loading, said, file, places, place);
@@ -93,9 +96,9 @@ void take_workload(Loading& loading, const scenario::JobRule& said, bool has_ran
   if (!workload.template_().empty()) {
     const std::uint32_t ranks = template_ranks(loading, workload, inside);
     require(!has_range || (rule.gpus_min <= ranks && ranks <= rule.gpus_max), "rank-count-mismatch",
-            "template " + workload.template_() + " makes " + counted(ranks, "rank", "ranks") +
-                ", and the rule matches no job with as many GPUs",
-            place, "say gpus: \"" + std::to_string(ranks) + "\", or make a workload of as many ranks as the jobs have GPUs");
+            fmt::format("template {} makes {}, and the rule matches no job with as many GPUs", workload.template_(),
+                        counted(ranks, "rank", "ranks")),
+            place, fmt::format("say gpus: \"{}\", or make a workload of as many ranks as the jobs have GPUs", ranks));
   } else {
     require_workload_files(loading, workload, inside);
   }

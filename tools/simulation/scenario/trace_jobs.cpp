@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "scheduler/placement/placer.hpp"
 #include "tools/simulation/iteration_probe.hpp"
 
@@ -16,7 +18,7 @@ namespace {
 
 /// What a trace left open, for the notes of the run and its manifest.
 void note_trace(Scenario& scenario, const JobTrace& trace, const std::string& path, const JobTraceOptions& options) {
-  for (const std::string& note : trace.notes()) scenario.assumptions.push_back(path + ": " + note);
+  for (const std::string& note : trace.notes()) scenario.assumptions.push_back(fmt::format("{}: {}", path, note));
   if (!options.throughputs_path.empty()) scenario.manifest.add_input("throughputs", options.throughputs_path, "gavel-throughputs");
   if (!options.gpu_type.empty()) scenario.manifest.set("gpu_type", options.gpu_type);
   if (!options.time_zone.empty()) scenario.manifest.set("time_zone", options.time_zone);
@@ -71,23 +73,26 @@ void share_origin(Scenario& scenario, std::vector<TraceUnderRules>& traces) {
     left_out += trace.left_out_rows;
     if (&one == earliest) continue;
     if (!trace.origin) {
-      const std::string of_trace = traces.size() == 1 ? trace.origin_of_time : one.path + ": " + trace.origin_of_time;
+      const std::string of_trace =
+          traces.size() == 1 ? trace.origin_of_time : fmt::format("{}: {}", one.path, trace.origin_of_time);
       origin += (origin.empty() ? "" : "; ") + of_trace;
       if (earliest == nullptr) continue;
-      scenario.assumptions.push_back(one.path + ": its clock has no date: it begins together with " + earliest->path);
+      scenario.assumptions.push_back(
+          fmt::format("{}: its clock has no date: it begins together with {}", one.path, earliest->path));
       continue;
     }
     const std::optional<Duration> later = between(*earliest->trace.origin, *trace.origin);
     if (!later || *later > submit_max - trace.jobs.back().submit) {
-      fail("out-of-range", "the last job is submitted more than a year after the first of " + earliest->path,
+      fail("out-of-range", fmt::format("the last job is submitted more than a year after the first of {}", earliest->path),
            SourcePlace::named(one.path),
            "dated traces of one run keep their distance: run these one by one, or write one in format weft, whose submit_s has no "
            "date, and they begin together");
     }
     for (TraceJob& job : trace.jobs) job.submit += *later;
     scenario.assumptions.push_back(
-        one.path + ": " + (*later == Duration::zero() ? "it begins together with " : "it begins " + to_text(*later) + " after ") +
-        earliest->path + ", as their dates say");
+        fmt::format("{}: {}{}, as their dates say", one.path,
+                    *later == Duration::zero() ? "it begins together with " : fmt::format("it begins {} after ", to_text(*later)),
+                    earliest->path));
   }
   scenario.manifest.set("jobs_origin_of_time", origin);
   scenario.manifest.set("jobs_rows_left_out", left_out);
@@ -102,8 +107,8 @@ JobTrace read_trace(Scenario& scenario, const std::string& path, const std::stri
   note_trace(scenario, trace, path, options);
   if (!trace.has_run_times && !has_rules) {
     fail("no-run-times", "the trace has iterations but no run times", place,
-         "add " + options.names("throughputs", "FILE") + " " + options.names("gpu_type", "NAME") +
-             ", or give each job a workload or measured iterations by rules in a scenario");
+         fmt::format("add {} {}, or give each job a workload or measured iterations by rules in a scenario",
+                     options.names("throughputs", "FILE"), options.names("gpu_type", "NAME")));
   }
   if (scenario.name.empty()) scenario.name = trace.name;
   return trace;

@@ -1,5 +1,7 @@
 #include "tools/simulation/scenario/unused_flags.hpp"
 
+#include <fmt/format.h>
+
 #include "core/text/source_text.hpp"
 #include "core/text/textproto.hpp"
 #include "tools/simulation/scenario.pb.h"
@@ -9,8 +11,8 @@ namespace weft {
 void refuse_unused_flag(bool is_given, const std::string& flag, bool has_owner, const std::string& owner,
                         Diagnostics& diagnostics) {
   if (!is_given || has_owner) return;
-  diagnostics.error("unused-flag", flag + " says something about " + owner + ", which is not given", SourcePlace::named(flag),
-                    "add " + owner + ", or drop " + flag);
+  diagnostics.error("unused-flag", fmt::format("{} says something about {}, which is not given", flag, owner),
+                    SourcePlace::named(flag), fmt::format("add {}, or drop {}", owner, flag));
 }
 
 void refuse_unused_flags(const WorkloadOptions& options, bool has_owner, const std::string& owner, Diagnostics& diagnostics) {

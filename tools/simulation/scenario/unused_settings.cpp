@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/text/run_condition.hpp"
 #include "tools/simulation/scenario/module_uses.hpp"
 #include "tools/simulation/scenario/run_facts.hpp"
@@ -35,9 +37,9 @@ class UnusedNotes {
 
   void note(const ParamSet& set, const ParamSpec& row, const std::string& because) {
     if (set.is_default(row.name) || scenario_.parameters.is_of_preset(set.module(), row.name)) return;
-    const std::string name = set.module() + "." + std::string(row.name);
+    const std::string name = fmt::format("{}.{}", set.module(), row.name);
     unused_.insert(name);
-    scenario_.assumptions.push_back(name + " is set and changes nothing: " + because);
+    scenario_.assumptions.push_back(fmt::format("{} is set and changes nothing: {}", name, because));
   }
   std::set<std::string> take() { return std::move(unused_); }
 
@@ -51,9 +53,10 @@ class UnusedNotes {
 std::set<std::string> note_unused_settings(Scenario& scenario) {
   const std::string& builder = scenario.parameters.builder();
   const HasValue has_value = facts_of(scenario);
-  const std::string run = (scenario.flows ? "a flow list in " : "this run in ") + std::string(to_text(scenario.mode)) + " mode";
+  const std::string run = fmt::format("{}{} mode", scenario.flows ? "a flow list in " : "this run in ", to_text(scenario.mode));
   if (!scenario.parameters.preset().empty() && !is_used("flow", has_value, builder)) {
-    scenario.assumptions.push_back("preset " + scenario.parameters.preset() + " changes nothing: " + run + " simulates no network");
+    scenario.assumptions.push_back(
+        fmt::format("preset {} changes nothing: {} simulates no network", scenario.parameters.preset(), run));
   }
   if (is_used("collective", has_value, builder) && holds("collective.protocol = ideal", has_value)) {
     scenario.assumptions.push_back(
@@ -70,7 +73,7 @@ std::set<std::string> note_unused_settings(Scenario& scenario) {
   }
   for (const ParamSet& set : scenario.parameters.all()) {
     if (is_used(set.module(), has_value, builder)) continue;
-    for (const ParamSpec& row : set.table()) notes.note(set, row, run + " does not use " + set.module());
+    for (const ParamSpec& row : set.table()) notes.note(set, row, fmt::format("{} does not use {}", run, set.module()));
   }
   return notes.take();
 }

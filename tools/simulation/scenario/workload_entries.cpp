@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/source_text.hpp"
 #include "tools/simulation/scenario/entry_fields.hpp"
@@ -32,8 +34,8 @@ std::shared_ptr<const Workload> made_workload(Loading& loading, const scenario::
   const auto& module = find_module(workload_templates(), workload.template_(), name_place);
   auto made = loading.shelf.get(module, params_of(module.info, workload, places), name_place);
   require(!ranks || made->rank_count == *ranks, "rank-count-mismatch",
-          "template " + workload.template_() + " makes " + counted(made->rank_count, "rank", "ranks") +
-              ", jobs that the rule matches have " + counted(ranks.value_or(0), "GPU", "GPUs"),
+          fmt::format("template {} makes {}, jobs that the rule matches have {}", workload.template_(),
+                      counted(made->rank_count, "rank", "ranks"), counted(ranks.value_or(0), "GPU", "GPUs")),
           place, "limit the rule to jobs with as many GPUs as the workload has ranks, like gpus: \"8\"");
   return made;
 }
@@ -69,8 +71,8 @@ std::shared_ptr<const Workload> load_workload_entry(Loading& loading, const scen
   } catch (const InputError& error) {
     if (!ranks || error.diagnostics().front().code != "rank-conflict") throw;
     fail("rank-count-mismatch",
-         workload.file() + " cannot run on the " + counted(*ranks, "GPU", "GPUs") + " of jobs that the rule matches", place,
-         "limit the rule to jobs with as many GPUs as the workload has ranks, like gpus: \"8\"");
+         fmt::format("{} cannot run on the {} of jobs that the rule matches", workload.file(), counted(*ranks, "GPU", "GPUs")),
+         place, "limit the rule to jobs with as many GPUs as the workload has ranks, like gpus: \"8\"");
   }
 }
 

@@ -1,5 +1,7 @@
 #include "tools/simulation/scenario/workload_shelf.hpp"
 
+#include <fmt/format.h>
+
 #include "workloads/formats/workload_reader.hpp"
 
 namespace weft {
@@ -33,7 +35,7 @@ std::uint32_t WorkloadShelf::rank_count(const Module<WorkloadFactory>& module, c
 
 WorkloadShelf::Made& WorkloadShelf::make(const Module<WorkloadFactory>& module, const ParamSet& params, const SourcePlace& place) {
   std::string key = params.module();
-  for (std::size_t i = 0; i < params.table().size(); ++i) key += "\n" + params.value_text(i);
+  for (std::size_t i = 0; i < params.table().size(); ++i) key += fmt::format("\n{}", params.value_text(i));
   const auto known = made_.find(key);
   if (known != made_.end()) return known->second;
   return made_[key] = {std::make_shared<const Workload>(module.make(params, place))};
@@ -43,7 +45,8 @@ void WorkloadShelf::take_in(const std::shared_ptr<const Workload>& workload, con
   Diagnostics diagnostics;
   check_workload(*workload, SourcePlace::named(name), diagnostics);
   diagnostics.throw_if_errors();
-  for (const std::string& assumption : workload->assumptions) scenario_.assumptions.push_back(name + ": " + assumption);
+  for (const std::string& assumption : workload->assumptions)
+    scenario_.assumptions.push_back(fmt::format("{}: {}", name, assumption));
   scenario_.workloads.push_back(workload);
 }
 
