@@ -32,8 +32,9 @@ constexpr std::array host_rows = {
          .default_text = "0ns",
          .minimum = "0ns",
          .maximum = "1s",
-         .meaning = "Folds ranks loosely: delays of messages that differ by no more than this count as equal and are taken at "
-                    "their mean, and links that the jobs cannot fill tell no ranks apart; links.csv then has their mean. 0ns: exactly",
+         .meaning =
+             "Folds ranks loosely: delays of messages that differ by no more than this count as equal and are taken at "
+             "their mean, and links that the jobs cannot fill tell no ranks apart; links.csv then has their mean. 0ns: exactly",
          .origin = "none; a few us where tiers of a fabric differ by as much and transfers take milliseconds",
          .unused = {{"network = none", "job mode simulates no ranks"},
                     {"mode = packet", "in packet mode every rank is simulated"},

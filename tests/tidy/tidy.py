@@ -43,6 +43,7 @@ TOP_FILES = [
     "ARCHITECTURE.md", "CHANGELOG", "CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md",
     "Containerfile", "LICENSE", "README.md", ".clang-format", ".containerignore", ".gitattributes", ".gitignore",
 ]  # fmt: skip
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
 TEXT_SUFFIXES = {".cpp", ".hpp", ".proto", ".md", ".txt", ".cmake", ".py", ".sh", ".json", ".textproto", ".yml", ".html", ".js", ".css", ""}
 
 
@@ -246,7 +247,7 @@ def header_manual(tree):
         if file.path.parts[0] == "tests" and file.path.parts[1] in ARROWS and file.path.name.endswith("_test.cpp"):
             continue
         comment = []
-        for line in file.lines:
+        for line in file.lines[1:] if file.lines[0].startswith("// SPDX") else file.lines:
             if not line.startswith("//"):
                 break
             comment.append(line.lstrip("/ "))
@@ -256,6 +257,16 @@ def header_manual(tree):
             yield file.path, len(comment), f"opens with {len(comment)} lines: more than {OPENING_LINES}; derivations go to docs/internals"
         if is_header and [line.strip() for line in file.lines].count("#pragma once") != 1:
             yield file.path, 1, "a header has #pragma once, one time"
+
+
+def licence(tree):
+    """Sources, schemas, scripts and build files name the licence in their first line, or in the second behind `#!`."""
+    for file in tree.files:
+        if file.path.suffix not in (".cpp", ".hpp", ".proto", ".cmake", ".py", ".sh") and file.path.name != "CMakeLists.txt":
+            continue
+        first = file.lines[1] if file.lines[0].startswith("#!") and len(file.lines) > 1 else file.lines[0]
+        if first not in ("// " + LICENCE, "# " + LICENCE):
+            yield file.path, 1, f"does not begin with {LICENCE}"
 
 
 def leftovers(tree):
@@ -479,7 +490,7 @@ def clang_format(tree):
 
 
 RULES = [
-    include_arrows, include_circles, file_length, comment_columns, link_arrows, header_manual, leftovers, commented_code, quiet_libraries,
+    include_arrows, include_circles, file_length, comment_columns, link_arrows, header_manual, licence, leftovers, commented_code, quiet_libraries,
     no_globals, no_self_registration, file_pairs, top_folders, no_machine_paths, pinned_actions, integer_ratio, seeded_randomness, ordered_iteration, doc_paths, white_space,
     clang_format,
 ]  # fmt: skip

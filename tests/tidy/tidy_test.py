@@ -52,6 +52,10 @@ std::int64_t half(std::int64_t n) {
     "tests/core/thing_test.cpp": '#include "core/thing.hpp"\n',
 }
 
+for name in GOOD:
+    mark = {".hpp": "// ", ".cpp": "// ", ".txt": "# "}.get(Path(name).suffix)
+    GOOD[name] = (f"{mark}{tidy.LICENCE}\n" if mark else "") + GOOD[name]
+
 # rule -> bad files laid over the good tree, and where the finding must be
 BAD = {
     "include_arrows": [
@@ -94,6 +98,11 @@ BAD = {
         ({"core/thing.hpp": "// Thing, at length.\n" * 26 + "#pragma once\n"}, "core/thing.hpp:26"),
         ({"tools/weft/main.cpp": "int main() {}\n"}, "tools/weft/main.cpp:1"),
         ({"bench/phold.cpp": "#include <benchmark/benchmark.h>\n"}, "bench/phold.cpp:1"),
+    ],
+    "licence": [
+        ({"core/thing.cpp": '#include "core/thing.hpp"\n'}, "core/thing.cpp:1"),
+        ({"tests/a.py": "#!/usr/bin/env python3\nprint(1)\n"}, "tests/a.py:1"),
+        ({"core/thing.hpp": "// Thing.\n// SPDX-License-Identifier: Apache-2.0\n#pragma once\n"}, "core/thing.hpp:1"),
     ],
     "leftovers": [
         ({"core/thing.cpp": "int f();  // TODO: think\n"}, "core/thing.cpp:1"),

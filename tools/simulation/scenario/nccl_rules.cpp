@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdarg>
-#include <cstdio>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -25,15 +23,6 @@ constexpr std::array<CollectiveType, 5> kTypes = {CollectiveType::all_reduce, Co
                                                   CollectiveType::reduce_scatter, CollectiveType::broadcast,
                                                   CollectiveType::all_to_all};
 
-[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...) {
-  char text[160];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return text;
-}
-
 /// Three digits.
 std::string size_text(Bytes size) {
   double value = static_cast<double>(size.count());
@@ -43,7 +32,7 @@ std::string size_text(Bytes size) {
     value /= 1024;
     unit = larger;
   }
-  return formatted("%.3g", value) + unit;
+  return fmt::format("{:.3g}{}", value, unit);
 }
 
 Bytes smallest() { return Bytes::kib(1); }
@@ -104,27 +93,27 @@ void append_by_type(std::string& text, const std::vector<std::pair<std::string_v
 std::vector<std::string> range_lines(const NcclTuner& tuner, const std::vector<Group>& groups, CollectiveType type) {
   std::vector<std::string> lines;
   for (const Group& group : groups) {
-    lines.push_back(formatted("%-8s", group.name.c_str()) +
-                    ranges_text(nccl_tuned_ranges(tuner, group.layout, type, smallest(), largest())));
+    lines.push_back(
+        fmt::format("{:<8}{}", group.name, ranges_text(nccl_tuned_ranges(tuner, group.layout, type, smallest(), largest()))));
   }
   return lines;
 }
 
 std::vector<std::string> cost_lines(const NcclTuner& tuner, const std::vector<Group>& groups, CollectiveType type) {
-  std::string head = formatted("%-18s", "us, GB/s");
+  std::string head = fmt::format("{:<18}", "us, GB/s");
   std::map<std::string, std::vector<std::string>> cells;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    head += formatted(" %15s", groups[i].name.c_str());
+    head += fmt::format(" {:>15}", groups[i].name);
     for (const NcclTunedCost& cost : nccl_tuned_costs(tuner, groups[i].layout, type, smallest(), largest())) {
       std::vector<std::string>& row = cells[fmt::format("{}/{}", cost.algorithm, cost.protocol)];
       row.resize(groups.size());
-      row[i] = formatted("%.3g, %.3g", cost.latency_us, cost.bus_gbytes_per_s);
+      row[i] = fmt::format("{:.3g}, {:.3g}", cost.latency_us, cost.bus_gbytes_per_s);
     }
   }
   std::vector<std::string> lines = {head};
   for (const auto& [name, row] : cells) {
-    std::string line = formatted("%-18s", name.c_str());
-    for (const std::string& cell : row) line += formatted(" %15s", cell.empty() ? "-" : cell.c_str());
+    std::string line = fmt::format("{:<18}", name);
+    for (const std::string& cell : row) line += fmt::format(" {:>15}", cell.empty() ? "-" : cell);
     lines.push_back(std::move(line));
   }
   return lines;
