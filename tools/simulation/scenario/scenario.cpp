@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <fmt/format.h>
 #include "core/text/counted.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "core/text/param_rows.hpp"
