@@ -43,6 +43,16 @@ std::optional<GroupShape> shape_of_recorded(const ProcessGroup& group, std::uint
   return GroupShape{static_cast<std::uint32_t>(ranks.size()), stride};
 }
 
+/// The fewest ranks that a job with this group has: others of its kind fill blocks of ranks with
+/// it.
+std::uint32_t ranks_beside(const ProcessGroup& group) {
+  std::uint32_t ranks = std::min(group.size, workload_rank_count_max);
+  for (const std::uint32_t rank : group.ranks) ranks = std::max(ranks, rank + 1);
+  const auto shape = group.ranks.size() > 1 ? shape_of_recorded(group, 0) : std::nullopt;
+  const std::uint32_t block = shape ? shape->size * shape->stride : 1;
+  return (ranks + block - 1) / block * block;
+}
+
 /// The first of them, and how many more there are.
 std::string listed(std::span<const std::string> words) {
   constexpr std::size_t shown_max = 8;
@@ -78,12 +88,7 @@ GroupGrowth::GroupGrowth(std::span<const ProcessGroup> groups, std::span<const G
     : recorded_ranks_(recorded_world), rank_count_(rank_count), names_(names), is_told_how_(!sizes.empty()) {
   std::vector<std::string> known;
   for (const ProcessGroup& group : groups) {
-    recorded_ranks_ = std::max(recorded_ranks_, std::min(group.size, workload_rank_count_max));
-    for (const std::uint32_t rank : group.ranks) recorded_ranks_ = std::max(recorded_ranks_, rank + 1);
-    // The others of its kind fill blocks of ranks with it.
-    const auto shape = group.ranks.size() > 1 ? shape_of_recorded(group, 0) : std::nullopt;
-    const std::uint32_t block = shape ? shape->size * shape->stride : 1;
-    recorded_ranks_ = (recorded_ranks_ + block - 1) / block * block;
+    if (recorded_world == 0) recorded_ranks_ = std::max(recorded_ranks_, ranks_beside(group));
     if (!description_of(group).empty()) labels_[group.name] = description_of(group);
     known.push_back(group.name);
     if (!description_of(group).empty()) known.emplace_back(description_of(group));

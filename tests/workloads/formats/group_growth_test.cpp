@@ -111,6 +111,19 @@ TEST(GroupGrowth, WhoSaysWhatGrowsIsNotToldHow) {
   EXPECT_EQ(notes_of(growth), "of process groups recorded among 16 ranks, dp (4 ranks) became 16 ranks; tp (2 ranks) stays\n");
 }
 
+// Where no world is declared, {1, 3} says that there are at least the ranks {0, 2} and {1, 3}, and
+// {4, 6} that there are two such blocks.
+TEST(GroupGrowth, TheRecordedWorldIsWhatGroupsFill) {
+  const auto told = [](const std::vector<std::uint32_t>& ranks) {
+    const std::vector<ProcessGroup> groups = {{"dp", ranks, 2}};
+    GroupGrowth growth(groups, {}, 0, 64, {});
+    growth.tell("dp", 2, 2);
+    return notes_of(growth);
+  };
+  EXPECT_HAS(told({1, 3}), "recorded among 4 ranks");
+  EXPECT_HAS(told({4, 6}), "recorded among 8 ranks");
+}
+
 TEST(GroupGrowth, OnAsManyRanksAsRecordedNothingIsTold) {
   GroupGrowth growth = growth_of({}, 16);
   growth.tell("tp", 2, 2);
