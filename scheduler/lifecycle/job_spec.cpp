@@ -27,6 +27,7 @@ std::vector<JobSpec> jobs_of_trace(const JobTrace& trace, const std::string& fil
     job.duration = DurationModel::fixed(row.run);
     job.place.file = file;
     job.place.line = row.line;
+    job.is_of_trace = true;
   }
   return jobs;
 }
@@ -56,7 +57,9 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
       diagnostics.error("no-gpus", subject + " wants no GPU", job.place, "give it at least one GPU or leave it out");
     } else if (job.gpus > cluster.gpus_in_service()) {
       diagnostics.error("job-too-large", subject + " wants " + counted(job.gpus, "GPU", "GPUs") + " but " + cluster_text, job.place,
-                        "use a larger cluster or leave the job out");
+                        job.is_of_trace ? "use a larger cluster, or leave out all jobs that are larger: --skip-larger-jobs, or "
+                                          "skip_larger_jobs: true of a scenario's job trace"
+                                        : "use a larger cluster or leave the job out");
     } else {
       const auto [known, is_new] = placeable.try_emplace(job.gpus, false);
       if (is_new) known->second = placer.place(cluster, job.gpus).has_value();

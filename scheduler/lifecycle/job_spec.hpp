@@ -50,6 +50,7 @@ struct JobSpec {
   std::vector<HostId> data_hosts;  ///< where it lies; none: on the storage hosts
   Bytes checkpoint;                ///< what one writes to the storage hosts
   SourcePlace place;               ///< where the job was described
+  bool is_of_trace = false;        ///< of a job trace, whose jobs the user may leave out by their size
 };
 
 /// The jobs of a trace, in job mode. `file` is the path that messages name.

@@ -174,6 +174,7 @@ std::string to_snapshot_text(const RunFlags& flags, const Scenario& scenario, co
   if (flags.seed) run.set_seed(*flags.seed);
   if (flags.hosts) run.set_hosts(*flags.hosts);
   if (flags.gpus_per_host) run.set_gpus_per_host(*flags.gpus_per_host);
+  run.set_skip_larger_jobs(flags.skip_larger_jobs);
   for (const std::string& setting : flags.settings) {
     const std::size_t equals = std::min(setting.find('='), setting.size() - 1);
     const std::string name = setting.substr(0, equals);
@@ -217,6 +218,7 @@ LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::str
   if (run.has_seed()) flags.seed = run.seed();
   if (run.has_hosts()) flags.hosts = run.hosts();
   if (run.has_gpus_per_host()) flags.gpus_per_host = run.gpus_per_host();
+  flags.skip_larger_jobs = run.skip_larger_jobs();
   flags.settings.assign(run.set().begin(), run.set().end());
   for (const std::string& setting : settings) {
     const std::string name = setting.substr(0, setting.find('=') + 1);

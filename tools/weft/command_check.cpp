@@ -29,6 +29,7 @@ namespace {
 struct CheckOptions {
   WorkloadOptions workload;
   JobTraceOptions jobs;
+  bool skip_larger_jobs = false;
 };
 
 /// What an input holds: in a few words, and for kinds that have more to say in lines of their own.
@@ -72,10 +73,12 @@ void refuse_flags_without_input(const std::vector<Recognised>& inputs, const Che
   };
   Diagnostics diagnostics;
   refuse_unused_flags(options.workload, has(InputKind::workload), "a workload", diagnostics);
-  const bool is_of_scenario = options.jobs.strict && std::any_of(inputs.begin(), inputs.end(), [](const Recognised& input) {
-                                return !input.error && input.file.kind == InputKind::scenario && names_job_traces(input.file.file);
-                              });
+  const bool is_of_scenario =
+      (options.jobs.strict || options.skip_larger_jobs) && std::any_of(inputs.begin(), inputs.end(), [](const Recognised& input) {
+        return !input.error && input.file.kind == InputKind::scenario && names_job_traces(input.file.file);
+      });
   refuse_unused_flags(options.jobs, has(InputKind::jobs), is_of_scenario, "a job trace", diagnostics);
+  refuse_unused_flag(options.skip_larger_jobs, "--skip-larger-jobs", is_of_scenario, "a scenario with job traces", diagnostics);
   diagnostics.throw_if_errors();
 }
 
@@ -85,7 +88,9 @@ Content check_one(const RecognisedInput& input, const CheckOptions& options) {
     case InputKind::scenario: {
       RunFlags flags;
       flags.scenario_file = input.file;
-      flags.jobs_options.strict = options.jobs.strict && names_job_traces(input.file);
+      const bool has_traces = (options.jobs.strict || options.skip_larger_jobs) && names_job_traces(input.file);
+      flags.jobs_options.strict = options.jobs.strict && has_traces;
+      flags.skip_larger_jobs = options.skip_larger_jobs && has_traces;
       const Scenario scenario = load_scenario(flags, Probing::forbidden);
       check_run(scenario);
       return {"scenario, " + counted(scenario.jobs.size(), "job", "jobs") + ", " + std::string(to_text(scenario.mode)) + " mode",
@@ -172,6 +177,7 @@ void add_check_command(CLI::App& app, Action& action) {
   command->add_option("files", *inputs, "Inputs to check")->type_name("FILE[:format]")->required();
   add_workload_flags(*command, options->workload);
   add_job_trace_flags(*command, options->jobs);
+  add_skip_larger_jobs_flag(*command, options->skip_larger_jobs);
   add_input_flags(*command);
   command->callback([inputs, options, &action] { action = [inputs, options] { return check(*inputs, *options); }; });
 }

@@ -232,6 +232,7 @@ void add_run_command(CLI::App& app, Action& action) {
       ->check(one_of({"job", "flow", "packet"}));
   add_workload_flags(*command, flags.workload_options);
   add_job_trace_flags(*command, flags.jobs_options);
+  add_skip_larger_jobs_flag(*command, flags.skip_larger_jobs);
   command->add_option("--iterations", flags.iterations, "Rounds of --workload; default 1")
       ->type_name("N")
       ->transform(whole_number<std::uint64_t>(1));

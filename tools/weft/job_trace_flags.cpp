@@ -6,6 +6,11 @@
 
 namespace weft {
 
+void add_skip_larger_jobs_flag(CLI::App& command, bool& skips) {
+  command.add_flag("--skip-larger-jobs", skips,
+                   "Jobs of job traces that want more GPUs than the cluster has are left out and noted; default: they are errors");
+}
+
 void add_job_trace_flags(CLI::App& command, JobTraceOptions& options) {
   command.add_flag("--strict", options.strict,
                    "Rows of a job trace that cannot become jobs are errors; default: they are left out, counted and noted");

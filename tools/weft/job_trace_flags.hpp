@@ -9,6 +9,10 @@ class App;
 
 namespace weft {
 
+/// Adds --skip-larger-jobs, which is about a trace and the cluster that it is to run on. `skips`
+/// outlives the command.
+void add_skip_larger_jobs_flag(CLI::App& command, bool& skips);
+
 /// Adds --strict, --time-zone, --throughputs and --gpu-type. `options` outlives the command.
 void add_job_trace_flags(CLI::App& command, JobTraceOptions& options);
 

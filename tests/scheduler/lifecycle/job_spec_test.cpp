@@ -90,6 +90,18 @@ TEST(JobSpec, ImpossibleJobsAreNamedAllTogether) {
             "  help: use a larger cluster or leave the job out\n");
 }
 
+// A trace is not edited as easily as a scenario, so that the message says how such jobs are left
+// out.
+TEST(JobSpec, JobsOfTracesThatAreTooLargeCanBeLeftOut) {
+  JobTrace trace;
+  trace.jobs.emplace_back().gpus = 17;
+  Diagnostics diagnostics;
+  check_jobs(jobs_of_trace(trace, "jobs.csv"), ClusterState(2, 8), FirstFit(), diagnostics);
+  ASSERT_EQ(diagnostics.all().size(), 1U);
+  EXPECT_EQ(diagnostics.all()[0].code, "job-too-large");
+  EXPECT_NE(diagnostics.all()[0].help.find("--skip-larger-jobs"), std::string::npos) << diagnostics.all()[0].help;
+}
+
 TEST(JobSpec, JobsWithoutAnyPlacementAreFound) {
   EXPECT_EQ(codes({job("even", 0, 4, {}), job("odd", 0, 3, {}), job("odd too", 0, 3, {})}, ClusterState(2, 8), EvenOnly()),
             (std::vector<std::string>{"unplaceable-job", "unplaceable-job"}));

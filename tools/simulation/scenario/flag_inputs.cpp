@@ -50,7 +50,7 @@ void fill_jobs_from_flags(Loading& loading, bool is_mode_open) {
     loading.attempt([&] {
       const FileAndFormat jobs = split_format(flags.jobs);
       JobTrace trace = read_trace(scenario, jobs.file, jobs.format, flags.jobs_options, false, SourcePlace::named(jobs.file));
-      loading.traces.push_back({std::move(trace), jobs.file, {}});
+      loading.traces.push_back({std::move(trace), jobs.file, {}, flags.skip_larger_jobs});
     });
   }
   if (!flags.workload.empty()) {
@@ -86,8 +86,10 @@ void fill_jobs_from_flags(Loading& loading, bool is_mode_open) {
 void check_flags(const RunFlags& flags, Diagnostics& diagnostics) {
   refuse_unused_flags(flags.workload_options, !flags.workload.empty(), "--workload", diagnostics);
   refuse_unused_flag(flags.iterations.has_value(), "--iterations", !flags.workload.empty(), "--workload", diagnostics);
-  const bool is_of_scenario = flags.jobs_options.strict && !flags.scenario_file.empty() && names_job_traces(flags.scenario_file);
+  const bool is_of_scenario = (flags.jobs_options.strict || flags.skip_larger_jobs) && !flags.scenario_file.empty() &&
+                              names_job_traces(flags.scenario_file);
   refuse_unused_flags(flags.jobs_options, !flags.jobs.empty(), is_of_scenario, "--jobs", diagnostics);
+  refuse_unused_flag(flags.skip_larger_jobs, "--skip-larger-jobs", !flags.jobs.empty() || is_of_scenario, "--jobs", diagnostics);
   if (flags.flows.empty()) return;
   const auto refuse_beside_flows = [&](bool is_given, const std::string& flag, const std::string& what) {
     if (!is_given) return;

@@ -27,7 +27,8 @@ inline const Duration submit_max = Duration::s(366LL * 86'400);
 struct TraceUnderRules {
   JobTrace trace;
   std::string path;
-  std::vector<JobRule> rules;
+  std::vector<JobRule> rules = {};
+  bool skips_larger_jobs = false;  ///< jobs larger than the cluster are left out, no error
 };
 
 struct Loading {

@@ -25,6 +25,7 @@ struct RunFlags {
   std::string mode;      ///< "" = the scenario's, or by what is given
   WorkloadOptions workload_options;
   JobTraceOptions jobs_options;
+  bool skip_larger_jobs = false;            ///< of all job traces
   std::optional<std::uint64_t> iterations;  ///< of --workload; default 1
   std::optional<std::uint32_t> hosts;
   std::optional<std::uint32_t> gpus_per_host;  ///< default: the scenario's, or 8

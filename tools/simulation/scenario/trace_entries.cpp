@@ -149,6 +149,7 @@ void read_trace_entry(Loading& loading, const scenario::JobTrace& trace, const S
   require(!trace.format().empty(), "missing-field", "a job trace needs a format", inside.of(trace, "file"),
           "format: \"weft\"; `weft modules job-format` lists them");
   one.path = loading.beside_scenario(trace.file());
+  one.skips_larger_jobs = trace.skip_larger_jobs() || loading.flags.skip_larger_jobs;
   one.trace = read_named_file(loading, trace, inside, [&] {
     return read_trace(loading.scenario, one.path, trace.format(), trace_options_of(loading, trace), trace.rule_size() > 0,
                       inside.of(trace, "file"));

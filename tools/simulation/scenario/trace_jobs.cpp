@@ -7,8 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "core/text/counted.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "tools/simulation/iteration_probe.hpp"
+#include "tools/simulation/scenario/larger_jobs.hpp"
 
 namespace weft {
 
@@ -93,6 +97,30 @@ void share_origin(Scenario& scenario, std::vector<TraceUnderRules>& traces) {
   scenario.manifest.set("jobs_rows_left_out", left_out);
 }
 
+/// Leaves out what the user lets be left out, with notes. Throws InputError [job-too-large] if then
+/// there is nothing to run.
+void skip_larger_jobs(Scenario& scenario, std::vector<TraceUnderRules>& traces) {
+  if (std::ranges::none_of(traces, &TraceUnderRules::skips_larger_jobs)) return;
+  const std::uint32_t gpus = serving_cluster(scenario).gpus_in_service();
+  std::uint64_t left_out = 0;
+  std::uint32_t smallest = UINT32_MAX;
+  for (TraceUnderRules& one : traces) {
+    if (!one.skips_larger_jobs) continue;
+    const LargerJobs larger = leave_out_larger_jobs(one.trace, gpus);
+    if (larger.jobs == 0) continue;
+    left_out += larger.jobs;
+    smallest = std::min(smallest, larger.gpus_min);
+    scenario.assumptions.push_back(fmt::format("{}: {}", one.path, larger.to_text(gpus)));
+  }
+  const bool has_jobs =
+      !scenario.jobs.empty() || std::ranges::any_of(traces, [](const TraceUnderRules& one) { return !one.trace.jobs.empty(); });
+  if (!has_jobs) {
+    fail("job-too-large", fmt::format("every job is larger than the cluster of {}", counted(gpus, "GPU", "GPUs")),
+         SourcePlace::named(traces.front().path), fmt::format("use a larger cluster: the smallest job wants {} GPUs", smallest));
+  }
+  scenario.manifest.set("jobs_larger_than_cluster_left_out", left_out);
+}
+
 }  // namespace
 
 JobTrace read_trace(Scenario& scenario, const std::string& path, const std::string& format, const JobTraceOptions& options,
@@ -113,6 +141,7 @@ void apply_rules(Loading& loading, Probing probing) {
   if (loading.traces.empty()) return;
   Scenario& scenario = loading.scenario;
   share_origin(scenario, loading.traces);
+  skip_larger_jobs(scenario, loading.traces);
   std::vector<JobSpec> jobs;
   for (const TraceUnderRules& one : loading.traces) {
     std::vector<JobSpec> of_trace = jobs_under_rules(scenario, one.trace, one.path, one.rules, probing);

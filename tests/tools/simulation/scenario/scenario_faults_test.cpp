@@ -196,6 +196,17 @@ TEST_F(ScenarioFaults, StrictNeedsATrace) {
   EXPECT_EQ(codes_of(flags), "");
 }
 
+TEST_F(ScenarioFaults, SkippingLargerJobsNeedsATrace) {
+  RunFlags flags = flags_for(kCluster + std::string("job { gpus: 2 duration: \"1h\" }\n"));
+  flags.skip_larger_jobs = true;
+  EXPECT_EQ(codes_of(flags), "--skip-larger-jobs unused-flag; ");
+  flags.jobs = (folder_ / "jobs.csv").string();
+  EXPECT_EQ(codes_of(flags), "");
+  flags = flags_for(kCluster + std::string("jobs { file: \"jobs.csv\" format: \"weft\" }\n"));
+  flags.skip_larger_jobs = true;
+  EXPECT_EQ(codes_of(flags), "");
+}
+
 // Each of these fields used to be read and then not used, without a word.
 TEST_F(ScenarioFaults, WhatWouldBeIgnoredIsRefused) {
   const std::string job = "job { gpus: 2 duration: \"1h\" }\n";
