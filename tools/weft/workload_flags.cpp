@@ -1,16 +1,42 @@
 #include "tools/weft/workload_flags.hpp"
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "tools/weft/validators.hpp"
 #include "workloads/formats/format_options.hpp"
 
 namespace weft {
 
+namespace {
+
+CLI::Validator group_size() {
+  const auto complaint = [](std::string& text) {
+    return parse_group_size(text) ? std::string() : in_quotes(text) + " is no name and number of ranks, as in dp=64";
+  };
+  return {complaint, ""};
+}
+
+}  // namespace
+
 void add_workload_flags(CLI::App& command, WorkloadOptions& options) {
   command.add_option("--ranks", options.ranks, "Replay a one-rank trace on N ranks; default: the ranks in the files")
       ->type_name("N")
       ->transform(whole_number<std::uint32_t>(1));
+  // Only what parse_group_size() reads has passed the check.
+  const auto take_sizes = [&options](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) options.group_sizes.push_back(parse_group_size(text).value_or(GroupSize()));
+  };
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--scale-group", take_sizes,
+          "With --ranks: the process group of this name or description has so many ranks, as far apart as recorded, repeatable; "
+          "default: a group of all recorded ranks becomes all ranks, others keep their size; read by " +
+              readers_of(workload_formats(), reads_scale_group))
+      ->type_name("NAME=SIZE")
+      ->allow_extra_args(false)
+      ->check(group_size());
   command
       .add_option("--iteration", options.iteration,
                   "Which iteration of a recorded trace to take, from 0 among those that all ranks have; default: a typical one, "

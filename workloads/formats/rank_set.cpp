@@ -74,6 +74,17 @@ std::optional<std::uint16_t> CommunicatorTable::repeated_communicator_of(const s
   return known->second;
 }
 
+std::uint16_t CommunicatorTable::communicator_of(const std::string& name, GroupShape shape) {
+  if (shape.size == rank_count_) return 0;
+  const auto [known, is_new] = shaped_.try_emplace(name);
+  if (is_new) known->second = add_all(name, shape);
+  return known->second;
+}
+
+std::uint32_t CommunicatorTable::group_size(std::uint16_t communicator) const {
+  return communicator == 0 ? rank_count_ : static_cast<std::uint32_t>(slots_[communicator - 1].groups.front().size());
+}
+
 std::vector<Communicator> CommunicatorTable::build() const {
   std::vector<Communicator> communicators;
   communicators.push_back(Communicator::world(rank_count_));
@@ -107,7 +118,11 @@ std::optional<std::uint16_t> CommunicatorTable::repeat(const std::string& name, 
   for (std::uint32_t i = 1; i < size; ++i) {
     if (ranks[i] != ranks[0] + std::uint64_t{i} * stride) return std::nullopt;
   }
-  slots_.push_back({"pg_" + name, strided_groups(rank_count_, size, stride), std::vector<bool>(rank_count_, true)});
+  return add_all(name, {size, stride});
+}
+
+std::uint16_t CommunicatorTable::add_all(const std::string& name, GroupShape shape) {
+  slots_.push_back({"pg_" + name, strided_groups(rank_count_, shape.size, shape.stride), std::vector<bool>(rank_count_, true)});
   return static_cast<std::uint16_t>(slots_.size());
 }
 

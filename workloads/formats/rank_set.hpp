@@ -8,7 +8,8 @@
 //     of first use. It is named after the first of them; communicator 0 is everyone.
 //   - One recorded rank can stand for any number of ranks. Its group of S ranks that are D apart is
 //     then every rank's: the ranks are divided into groups of size S and stride D
-//     (strided_groups.hpp). A group that was all recorded ranks becomes all ranks.
+//     (strided_groups.hpp). A group that was all recorded ranks becomes all ranks. Others may grow
+//     (formats/group_growth).
 //   - Ranks whose DAGs are equal (ops, names, edges) share one role.
 // Errors: [bad-process-groups], [not-a-member], [too-many-roles].
 // Thread safety: one table belongs to one thread.
@@ -34,6 +35,13 @@ struct ProcessGroup {
   std::vector<std::uint32_t> ranks;  ///< in order of position; empty = everyone
   /// Number of members, also of those that are not listed; 0 if the file does not say it.
   std::uint32_t size = 0;
+  std::string description = {};  ///< what it is for, such as "dp"; may be empty
+};
+
+/// Groups of `size` ranks that are `stride` apart.
+struct GroupShape {
+  std::uint32_t size = 1;
+  std::uint32_t stride = 1;
 };
 
 /// Reads a JSON file {"1": [0, 1, 2, 3], ...}. Throws InputError.
@@ -63,6 +71,13 @@ class CommunicatorTable {
   std::optional<std::uint16_t> repeated_communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks,
                                                         std::uint32_t recorded_world);
 
+  /// The communicator of all groups of this shape; 0 = everyone if one group is all ranks.
+  /// Requires: size x stride divides the number of ranks.
+  std::uint16_t communicator_of(const std::string& name, GroupShape shape);
+
+  /// How many ranks the groups of a repeated communicator have.
+  std::uint32_t group_size(std::uint16_t communicator) const;
+
   /// "world", then those that were numbered above.
   std::vector<Communicator> build() const;
 
@@ -74,12 +89,14 @@ class CommunicatorTable {
   };
 
   std::uint16_t place(const std::string& name, const std::vector<std::uint32_t>& ranks);
+  std::uint16_t add_all(const std::string& name, GroupShape shape);
   std::optional<std::uint16_t> repeat(const std::string& name, const std::vector<std::uint32_t>& ranks);
 
   std::uint32_t rank_count_;
   std::vector<Slot> slots_;
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint16_t> placed_;
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::optional<std::uint16_t>> repeated_;
+  std::map<std::string, std::uint16_t> shaped_;
 };
 
 /// Gives the ranks of a workload their roles.

@@ -34,6 +34,7 @@ Workload load_chakra(const std::string& path, const WorkloadOptions& options) {
   chakra.ranks = options.ranks;
   chakra.process_groups_path = options.process_groups_path;
   chakra.collectives_as_recorded = options.collectives_as_recorded;
+  chakra.group_sizes = options.group_sizes;
   chakra.names = options.names;
   return import_chakra(path, chakra);
 }
@@ -48,6 +49,7 @@ Workload load_kineto(const std::string& path, const WorkloadOptions& options) {
   kineto.iteration = options.iteration;
   kineto.process_groups_path = options.process_groups_path;
   kineto.as_recorded = options.collectives_as_recorded;
+  kineto.group_sizes = options.group_sizes;
   kineto.names = options.names;
   return import_kineto(path, kineto);
 }
@@ -80,13 +82,13 @@ constexpr std::array kFormats = {
     WorkloadFormat{"chakra",
                    "MLCommons Chakra execution traces, one file per rank: PREFIX.0.et, PREFIX.1.et, ..., plain or gzip. Named by "
                    "the prefix. A set of one file can be replayed on N ranks.",
-                   reads_process_groups | reads_as_recorded, load_chakra, chakra_files},
+                   reads_process_groups | reads_as_recorded | reads_scale_group, load_chakra, chakra_files},
     WorkloadFormat{
         "kineto",
         "Traces of PyTorch's profiler (Chrome JSON, plain or gzip), one file per rank: one file, a folder, or the beginning of "
         "the names. One iteration is taken, with its kernels' mean over all alike; --as-recorded takes the whole file as "
         "measured. A single file can be replayed on N ranks.",
-        reads_iteration | reads_process_groups | reads_as_recorded, load_kineto, kineto_files},
+        reads_iteration | reads_process_groups | reads_as_recorded | reads_scale_group, load_kineto, kineto_files},
     WorkloadFormat{
         "goal", "GOAL schedules as LogGOPSim reads them (text): per rank send, recv and calc, ordered by requires and irequires.",
         reads_time_unit, load_goal},
@@ -123,6 +125,7 @@ void refuse_unread_options(const std::string& path, const WorkloadFormat& format
   refuse(!options.process_groups_path.empty(), "process_groups", reads_process_groups);
   refuse(!options.time_unit.empty(), "time_unit", reads_time_unit);
   refuse(options.collectives_as_recorded, "as_recorded", reads_as_recorded);
+  refuse(!options.group_sizes.empty(), "scale_group", reads_scale_group);
   diagnostics.throw_if_errors();
 }
 

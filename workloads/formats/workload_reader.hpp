@@ -14,6 +14,7 @@
 
 #include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
+#include "workloads/formats/group_growth.hpp"
 
 namespace weft {
 
@@ -29,6 +30,8 @@ struct WorkloadOptions {
   std::string time_unit;
   /// --as-recorded: collectives take their recorded time instead of being simulated.
   bool collectives_as_recorded = false;
+  /// --scale-group: process groups that grow where one rank is replayed on more than were recorded.
+  std::vector<GroupSize> group_sizes = {};
   /// Set by no flag: ranks whose ops need names in a message. Formats that drop names to save
   /// memory (goal) then keep theirs; the rest of the workload, ids of ops included, is the same.
   std::vector<std::uint32_t> named_ranks = {};
@@ -43,6 +46,7 @@ enum WorkloadOption : std::uint8_t {
   reads_process_groups = 2,
   reads_time_unit = 4,
   reads_as_recorded = 8,
+  reads_scale_group = 16,
 };
 
 /// A format that can be chosen by name.

@@ -435,6 +435,49 @@ TEST(ImportChakra, GroupsOfAReplayedRankAreRepeatedOverAllRanks) {
   EXPECT_TRUE(has_assumption(workload, "2 process groups of the trace cannot be repeated so as to fill all ranks"));
 }
 
+// Recorded with tp = 2, dp = 4 and a peer 8 apart, in another stage: dp = 8 makes 2 x 8 = 16 ranks
+// of a stage, so that the peer is 16 apart. 32 ranks have 4 such groups.
+TEST(ImportChakra, GroupsOfAReplayedRankGrow) {
+  Node groups = compute(1, 0);
+  groups.type = 1;
+  groups.name = "## process_group:init ##";
+  groups.inputs = R"(['[{\"pg_name\": \"1\", \"ranks\": [0, 1], \"group_size\": 2, \"pg_desc\": \"tp\"}, )"
+                  R"({\"pg_name\": \"2\", \"ranks\": [0, 2, 4, 6], \"group_size\": 4, \"pg_desc\": \"dp\"}]'])";
+  std::vector<Node> nodes = {groups};
+  for (const char* name : {"1", "2"}) {
+    Node node = collective(nodes.size() + 1, 0, 100);
+    node.texts = {{"pg_name", name}};
+    nodes.push_back(node);
+  }
+  nodes.push_back(message(4, true, 0, 8));
+  nodes.push_back(message(5, false, 8, 0));
+  const ChakraFiles files;
+  ChakraOptions options;
+  options.ranks = 32;
+  options.group_sizes = {{"dp", 8}};
+  const Workload workload = files.import({trace(nodes)}, options);
+  const Communicator& dp = workload.communicators.at(workload.roles[0].op(OpId(2)).communicator);
+  ASSERT_EQ(dp.group_count(), 4U);
+  std::vector<int> memberships(32, 0);
+  for (std::uint32_t g = 0; g < 4; ++g) {
+    EXPECT_EQ(dp.ranks(GroupId(g)).size(), 8U);
+    for (const RankId rank : dp.ranks(GroupId(g))) ++memberships[rank.index()];
+  }
+  EXPECT_EQ(memberships, std::vector<int>(32, 1));
+  EXPECT_EQ(dp.group_of(RankId(1)), dp.group_of(RankId(15)));
+  EXPECT_EQ(workload.communicators.at(workload.roles[0].op(OpId(1)).communicator).group_count(), 16U);
+  EXPECT_EQ(workload.roles[0].op(OpId(3)).peer, 16);
+  EXPECT_TRUE(
+      has_assumption(workload, "of process groups recorded among 8 ranks, dp (4 ranks) became 8 ranks; tp (2 ranks) stays"));
+
+  options.group_sizes.clear();
+  nodes.resize(3);  // On 32 ranks there is no peer 8 apart both ways.
+  EXPECT_TRUE(has_assumption(files.import({trace(nodes)}, options), "--scale-group=NAME=SIZE makes a group grow"));
+  options.group_sizes = {{"dp", 5}};
+  // 2 apart, 32 ranks hold 16 in a row.
+  EXPECT_HAS(files.errors({trace(nodes)}, options), "[bad-group-size]\n  help: sizes that work: 4, 8, 16");
+}
+
 TEST(ImportChakra, RanksMustAgreeWithTheFiles) {
   const std::string file = trace({compute(1, 1)});
   const ChakraFiles files;

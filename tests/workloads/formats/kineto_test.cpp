@@ -87,6 +87,11 @@ std::string collective(const std::string& name, int elements, const std::string&
          (more.empty() ? "" : ", " + more);
 }
 
+std::string in_group(const std::string& name, const std::string& ranks, int size, const std::string& more = "") {
+  return "\"Process Group Name\": \"" + name + "\", \"Process Group Ranks\": \"" + ranks +
+         "\", \"Group size\": " + std::to_string(size) + (more.empty() ? "" : ", " + more);
+}
+
 /// Start of every op in microseconds if each starts when its predecessors have ended; `changed` replaces durations by name.
 std::multimap<std::string, double> starts_us(const RoleDag& dag, const std::map<std::string, Duration>& changed = {}) {
   std::vector<Duration> start(dag.size());
@@ -664,6 +669,82 @@ TEST_F(KinetoTest, GroupsOfAReplayedRankAreRepeatedOverAllRanks) {
   EXPECT_HAS(notes(workload), "1 communication of another process group is taken to be among all ranks");
 }
 
+/// Whether the groups of the communicator hold every rank once, and have so many ranks each.
+void expect_fills(const Communicator& communicator, std::uint32_t rank_count, std::uint32_t size) {
+  std::vector<int> memberships(rank_count, 0);
+  for (std::uint32_t g = 0; g < communicator.group_count(); ++g) {
+    EXPECT_EQ(communicator.ranks(GroupId(g)).size(), size);
+    for (const RankId rank : communicator.ranks(GroupId(g))) ++memberships[rank.index()];
+  }
+  EXPECT_EQ(memberships, std::vector<int>(rank_count, 1));
+}
+
+// Recorded on 8 ranks as tp = 2, dp = 4; dp = 16 makes 2 x 16 = 32 ranks. The group is named "12"
+// and described as "dp", by the kernel or by distributedInfo.
+TEST_F(KinetoTest, GroupsOfAReplayedRankGrow) {
+  const std::string declared = R"({"pg_name": "12", "pg_desc": "dp", "ranks": [0, 2, 4, 6]})";
+  for (const bool is_declared : {true, false}) {
+    TraceText trace(world(0, 8, is_declared ? declared : ""));
+    const auto add = [&](double at, const std::string& what, const std::string& more, const std::string& ranks, int size) {
+      trace.launched(1, at, 1, 20, what, at + 100, 1,
+                     collective(what, 10, "Float",
+                                "\"Group size\": " + std::to_string(size) + more + ", \"Process Group Ranks\": \"" + ranks + "\""));
+    };
+    trace.op(1, "a", 0, 50);
+    add(1, "allreduce", R"(, "Process Group Name": "tp")", "[0, 1]", 2);
+    add(5, "all_gather",
+        std::string(R"(, "Process Group Name": "12")") + (is_declared ? "" : R"(, "Process Group Description": "dp")"),
+        "[0, 2, 4, 6]", 4);
+    KinetoOptions options;
+    options.ranks = 32;
+    options.group_sizes = {{"dp", 16}};
+    const Workload workload = import(trace, options);
+    const Communicator& dp = workload.communicators.at(op_named(workload.roles.at(0), "all_gather").communicator);
+    expect_fills(dp, 32, 16);
+    EXPECT_EQ(dp.group_of(RankId(0)), dp.group_of(RankId(30)));
+    EXPECT_NE(dp.group_of(RankId(0)), dp.group_of(RankId(1)));
+    expect_fills(workload.communicators.at(op_named(workload.roles.at(0), "allreduce").communicator), 32, 2);
+    EXPECT_HAS(notes(workload), "of process groups recorded among 8 ranks, dp (4 ranks) became 16 ranks; tp (2 ranks) stays");
+    EXPECT_HAS(notes(workload), "1 all-gather or gather of a group that grew keeps");
+
+    options.group_sizes.clear();
+    const Workload side_by_side = import(trace, options);
+    expect_fills(side_by_side.communicators.at(op_named(side_by_side.roles.at(0), "all_gather").communicator), 32, 4);
+    EXPECT_HAS(notes(side_by_side), "of process groups recorded among 8 ranks, tp (2 ranks), dp (4 ranks) stay");
+    EXPECT_HAS(notes(side_by_side), "--scale-group=NAME=SIZE makes a group grow");
+    options.group_sizes = {{"dq", 16}};
+    EXPECT_HAS(errors(trace, options),
+               "the trace has no process group \"dq\" [unknown-process-group]\n  help: did you mean \"dp\"?");
+    options.as_recorded = true;
+    EXPECT_HAS(errors(trace, options), "collectives take the time that was recorded, among however many ranks [unused-flag]");
+    options.as_recorded = false;
+    options.ranks.reset();
+    EXPECT_HAS(errors(trace, options),
+               "groups grow where the trace of one rank is replayed on more, and this set is not [unused-flag]");
+  }
+}
+
+// One of two stages 4 ranks apart, of dp = 4: with dp = 8 the other stage is 8 apart, and the pairs
+// fill 16 ranks.
+TEST_F(KinetoTest, PeersMoveApartWithTheGroupsBetweenThem) {
+  for (const int number : {0, 4}) {
+    TraceText trace(world(number, 8));
+    trace.op(1, "a", 0, 10);
+    trace.launched(
+        1, 1, 1, 20, "sum", 10, 100,
+        collective("allreduce", 10, "Float", in_group("dp", number == 0 ? "[0, 1, 2, 3]" : "[4, 5, 6, 7]", 4, "\"Rank\": 0")));
+    trace.launched(1, 3, 1, 20, "there", 120, 100,
+                   collective("send", 100, "Half", in_group("pp", "[0, 4]", 2, "\"Dst Rank\": " + std::to_string(4 - number))));
+    KinetoOptions options;
+    options.ranks = 16;
+    options.group_sizes = {{"dp", 8}};
+    const Workload workload = import(trace, options);
+    const std::uint16_t low = number == 0 ? 0 : 1;
+    for (std::uint32_t rank = 0; rank < 16; ++rank) EXPECT_EQ(workload.role_of[rank], rank < 8 ? low : 1 - low) << rank;
+    EXPECT_EQ(op_named(workload.roles.at(0), "there").peer, 8);
+  }
+}
+
 /// A rank with one all-reduce in the group "dp".
 TraceText reducing_rank(int size, const std::string& group) {
   TraceText trace(world(0, size));
@@ -818,11 +899,6 @@ class KinetoSet : public KinetoTest {
   }
   TemporaryFolder set_;
 };
-
-std::string in_group(const std::string& name, const std::string& ranks, int size, const std::string& more = "") {
-  return "\"Process Group Name\": \"" + name + "\", \"Process Group Ranks\": \"" + ranks +
-         "\", \"Group size\": " + std::to_string(size) + (more.empty() ? "" : ", " + more);
-}
 
 TEST_F(KinetoSet, GroupsThatShareNoRankShareACommunicator) {
   std::vector<TraceText> ranks;

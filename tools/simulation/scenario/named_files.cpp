@@ -15,14 +15,18 @@ bool is_unreadable(const Diagnostic& diagnostic) {
 /// Whether the field was written.
 bool has_field(const google::protobuf::Message& message, const std::string& name) {
   const google::protobuf::FieldDescriptor* const field = message.GetDescriptor()->FindFieldByName(name);
-  return field != nullptr && !field->is_repeated() && message.GetReflection()->HasField(message, field);
+  if (field == nullptr) return false;
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  return field->is_repeated() ? reflection.FieldSize(message, field) > 0 : reflection.HasField(message, field);
 }
 
 /// The field of `message` that names the file; "" if none does.
 std::string field_of_file(const std::string& file, const google::protobuf::Message& message, const Loading& loading) {
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const google::protobuf::FieldDescriptor& field = *message.GetDescriptor()->field(i);
-    if (field.cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_STRING || !has_field(message, field.name())) continue;
+    if (field.is_repeated() || field.cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_STRING ||
+        !has_field(message, field.name()))
+      continue;
     if (loading.beside_scenario(message.GetReflection()->GetString(message, &field)) == file) return field.name();
   }
   return "";

@@ -4,6 +4,8 @@
 #include <memory>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "core/text/source_text.hpp"
@@ -30,6 +32,10 @@ void note_options(const WorkloadOptions& options, RunManifest& manifest) {
   if (options.ranks) manifest.set("ranks", std::uint64_t{*options.ranks});
   if (options.iteration) manifest.set("iteration", std::uint64_t{*options.iteration});
   if (!options.time_unit.empty()) manifest.set("time_unit", options.time_unit);
+  std::string sizes;
+  for (const GroupSize& group : options.group_sizes)
+    sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ",", group.name, group.size);
+  if (!sizes.empty()) manifest.set("scale_group", sizes);
   if (options.collectives_as_recorded) manifest.set("as_recorded", std::uint64_t{1});
 }
 

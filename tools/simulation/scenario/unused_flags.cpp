@@ -18,6 +18,7 @@ void refuse_unused_flags(const WorkloadOptions& options, bool has_owner, const s
   refuse_unused_flag(options.iteration.has_value(), "--iteration", has_owner, owner, diagnostics);
   refuse_unused_flag(!options.process_groups_path.empty(), "--process-groups", has_owner, owner, diagnostics);
   refuse_unused_flag(!options.time_unit.empty(), "--time-unit", has_owner, owner, diagnostics);
+  refuse_unused_flag(!options.group_sizes.empty(), "--scale-group", has_owner, owner, diagnostics);
   refuse_unused_flag(options.collectives_as_recorded, "--as-recorded", has_owner, owner, diagnostics);
 }
 

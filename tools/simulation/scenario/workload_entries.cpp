@@ -23,6 +23,7 @@ WorkloadOptions options_of(const Loading& loading, const scenario::Workload& wor
   if (!workload.process_groups().empty()) options.process_groups_path = loading.beside_scenario(workload.process_groups());
   options.time_unit = workload.time_unit();
   options.collectives_as_recorded = workload.as_recorded();
+  for (const scenario::GroupSize& group : workload.scale_group()) options.group_sizes.push_back({group.name(), group.size()});
   return options;
 }
 
@@ -55,6 +56,11 @@ void check_workload_fields(const Loading& loading, const scenario::Workload& wor
           "file: \"my.textproto\" or template: \"llm\"");
   require(!workload.has_ranks() || workload.ranks() > 0, "out-of-range", "a workload has at least one rank",
           places.of(workload, "ranks"), "give a number above 0, or drop it");
+  for (int i = 0; i < workload.scale_group_size(); ++i) {
+    const scenario::GroupSize& group = workload.scale_group(i);
+    require(!group.name().empty() && group.size() > 0, "missing-field", "a process group that grows needs a name and a size",
+            places.of(workload, "scale_group", i), "scale_group { name: \"dp\" size: 64 }");
+  }
 }
 
 std::shared_ptr<const Workload> load_workload_entry(Loading& loading, const scenario::Workload& workload, const SourcePlace& place,

@@ -13,6 +13,7 @@
 #include "workloads/dag/limits.hpp"
 #include "workloads/formats/chakra/chakra_trace.hpp"
 #include "workloads/formats/counted_note.hpp"
+#include "workloads/formats/group_growth.hpp"
 #include "workloads/formats/rank_set.hpp"
 
 namespace weft {
@@ -147,6 +148,7 @@ class ChakraImporter {
            SourcePlace::named(prefix_),
            "leave " + options_.names("ranks") + " out; only a set of one file can be replayed on more ranks", "ranks");
     }
+    require_replayed_groups(options_.group_sizes, replayed_, options_.collectives_as_recorded, options_.names);
     workload_.name = std::filesystem::path(prefix_).filename().string();
     workload_.rank_count = options_.ranks ? *options_.ranks : static_cast<std::uint32_t>(files.size());
     communicators_.emplace(workload_.rank_count);
@@ -205,6 +207,7 @@ class ChakraImporter {
         op.duration = node.recorded;
       } else if (op.kind == OpKind::collective) {
         op.communicator = communicators[node.group];
+        growth_.tell_collective(trace.group_names[node.group], op.collective);
       } else if (op.kind != OpKind::compute) {
         // Peers are numbered as ranks of the whole set; as offsets, neighbours of equal ranks are
         // equal.
@@ -216,7 +219,8 @@ class ChakraImporter {
           continue;
         }
         op.addressing = PeerAddressing::relative;
-        op.peer = static_cast<std::int32_t>(node.peer_rank) - static_cast<std::int32_t>(rank);
+        op.peer = static_cast<std::int32_t>(static_cast<std::int64_t>(growth_.place_of(node.peer_rank)) -
+                                            static_cast<std::int64_t>(growth_.place_of(rank)));
         if (!replayed_ && op.peer < 0) op.peer += static_cast<std::int32_t>(workload_.rank_count);
       }
       builder.add(op, trace.name(i));
@@ -232,11 +236,12 @@ class ChakraImporter {
   std::vector<std::uint16_t> resolve_groups(std::uint32_t rank, const std::string& path, const ChakraTrace& trace) {
     std::vector<std::uint16_t> communicators;
     Diagnostics diagnostics;
+    if (replayed_) find_growth(trace);
     for (const std::string& name : trace.group_names) {
       communicators.push_back(0);
+      if (name.empty() && replayed_) growth_.tell(name, recorded_world_of(trace), workload_.rank_count);
       if (name.empty()) continue;
-      const ProcessGroup* group = find_process_group(trace.groups, name);
-      if (group == nullptr) group = find_process_group(shared_groups_, name);
+      const ProcessGroup* const group = find_group(trace, name);
       if (group == nullptr) {
         ++undefined_groups_;
         if (replayed_) continue;
@@ -262,11 +267,31 @@ class ChakraImporter {
     return communicators;
   }
 
+  const ProcessGroup* find_group(const ChakraTrace& trace, const std::string& name) const {
+    const ProcessGroup* const group = find_process_group(trace.groups, name);
+    return group != nullptr ? group : find_process_group(shared_groups_, name);
+  }
+
+  /// Which groups of a replayed rank grow.
+  void find_growth(const ChakraTrace& trace) {
+    std::vector<ProcessGroup> groups;
+    for (const std::string& name : trace.group_names) {
+      const ProcessGroup* const group = name.empty() ? nullptr : find_group(trace, name);
+      if (group != nullptr) groups.push_back(*group);
+    }
+    growth_ = GroupGrowth(groups, options_.group_sizes, recorded_world_of(trace), workload_.rank_count, options_.names);
+  }
+
   /// One rank stands for all: its groups are every rank's.
   std::uint16_t repeated_communicator_of(const ProcessGroup& group, std::uint32_t recorded_world) {
-    const auto repeated = communicators_->repeated_communicator_of(group.name, group.ranks, recorded_world);
+    const auto shape = growth_.shape_of(group.name);
+    const auto repeated =
+        shape ? communicators_->communicator_of(group.name, *shape)
+              : communicators_->repeated_communicator_of(group.name, growth_.places_of(group.ranks), recorded_world);
     if (!repeated) ++widened_groups_;
-    if (repeated.value_or(0) != 0) ++repeated_groups_;
+    if (!shape && repeated.value_or(0) != 0) ++repeated_groups_;
+    const auto recorded = group.ranks.empty() ? group.size : static_cast<std::uint32_t>(group.ranks.size());
+    growth_.tell(group.name, recorded, communicators_->group_size(repeated.value_or(0)));
     return repeated.value_or(0);
   }
 
@@ -322,6 +347,7 @@ class ChakraImporter {
            "process groups of the trace cannot be repeated so as to fill all ranks and are", " taken to be all ranks");
       note(undefined_groups_, "process group of the trace is not defined in it and is",
            "process groups of the trace are not defined in it and are", " taken to be all ranks");
+      growth_.add_notes(workload_.assumptions);
       note(point_to_point_, "send or receive goes", "sends and receives go", " to the same offset from every rank");
     }
     note(unnamed_groups_, "collective of a recorded trace names no process group and is",
@@ -370,6 +396,7 @@ class ChakraImporter {
   Workload workload_;
   std::optional<CommunicatorTable> communicators_;
   RoleTable roles_;
+  GroupGrowth growth_;
   std::uint64_t repeated_groups_ = 0;
   std::uint64_t widened_groups_ = 0;
   std::uint64_t undefined_groups_ = 0;

@@ -9,7 +9,8 @@
 //   - Rank r runs PREFIX.r.et. A set with a gap is an error that names the missing files. With
 //     `ranks` given, a set of one file is replayed on that many ranks, all alike: a group of all
 //     recorded ranks is everyone, a regular one (start, stride) is repeated over the ranks, any
-//     other is taken to be everyone; peers of messages become offsets from the own rank.
+//     other is taken to be everyone, and the user may let groups grow (formats/group_growth); peers
+//     of messages become offsets from the own rank.
 //   - Process groups come from metadata nodes or from a JSON file {"1": [0, 1, 2, 3], ...}; "" and
 //     "0" are everyone, as in ASTRA-sim; a JSON file that lists them otherwise is refused. Groups
 //     that share no rank and have one size are put into one communicator, in order of first use.
@@ -23,7 +24,7 @@
 // What the format leaves open is written into Workload::assumptions. Errors: see chakra_trace.hpp,
 // and [no-file], [prefix-expected], [missing-rank], [duplicate-rank], [rank-conflict],
 // [unknown-process-group], [bad-process-groups], [not-a-member], [peer-out-of-range], and those of
-// check_workload().
+// formats/group_growth and check_workload().
 // Not modelled: device speed (nodes with num_ops and no duration take no time), memory bandwidth
 // (memory nodes without a duration take no time), processors: compute nodes without a lane run as
 // soon as their dependencies allow, where ASTRA-sim runs one per processor at a time.
@@ -37,6 +38,7 @@
 
 #include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
+#include "workloads/formats/group_growth.hpp"
 
 namespace weft {
 
@@ -45,7 +47,8 @@ struct ChakraOptions {
   std::optional<std::uint32_t> ranks;
   std::string process_groups_path;  ///< JSON; empty if there is none
   bool collectives_as_recorded = false;
-  OptionNames names = {};  ///< as the user gave them
+  std::vector<GroupSize> group_sizes = {};  ///< of groups that grow where one file is replayed
+  OptionNames names = {};                   ///< as the user gave them
 };
 
 /// Throws InputError.

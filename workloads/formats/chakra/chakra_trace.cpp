@@ -646,6 +646,8 @@ std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view t
     if (size != entry.end() && size->is_number_unsigned() && size->get<std::uint64_t>() <= workload_rank_count_max) {
       group.size = size->get<std::uint32_t>();
     }
+    const auto description = entry.find("pg_desc");
+    if (description != entry.end() && description->is_string()) group.description = description->get<std::string>();
     groups.push_back(std::move(group));
   }
   return groups;

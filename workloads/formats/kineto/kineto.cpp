@@ -9,6 +9,7 @@
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
+#include "workloads/formats/group_growth.hpp"
 #include "workloads/formats/kineto/kineto_communication.hpp"
 #include "workloads/formats/kineto/kineto_files.hpp"
 #include "workloads/formats/kineto/kineto_iterations.hpp"
@@ -50,6 +51,8 @@ class KinetoImporter {
                  "leave " + options_.names("ranks") + " out; only a single file can be replayed on more ranks", "ranks");
     }
     set_.replayed = options_.ranks && files.size() == 1;
+    require_replayed_groups(options_.group_sizes, set_.replayed, options_.as_recorded, options_.names);
+    set_.group_sizes = options_.group_sizes;
     file_count_ = files.size();
     std::vector<KinetoSteps> steps = read_ranks(files);
     if (options_.iteration && !alignment_ && !align_kineto_iterations(steps).is_plain) {
@@ -389,6 +392,7 @@ class KinetoImporter {
     }
     const KinetoImportKind kind = {set_.replayed, options_.as_recorded, set_.rank_count, placement.partner_distance()};
     add_kineto_notes(findings_, kind, workload.assumptions);
+    placement.add_group_notes(workload.assumptions);
     Diagnostics diagnostics;
     check_workload(workload, SourcePlace::named(path_), diagnostics);
     diagnostics.throw_if_errors();
@@ -425,7 +429,8 @@ class KinetoImporter {
     // The recorded rank is in the lower half of its pairs if its partner lies above it.
     const std::uint32_t block = 2 * distance;
     const bool is_below = placement.partner_is_above();
-    const std::uint32_t low = (is_below ? rank.number : rank.number - distance) % block;
+    const auto place = static_cast<std::uint32_t>(placement.place_of(rank.number) % block);
+    const std::uint32_t low = (is_below ? place : place + distance) % block;
     for (std::uint32_t r = 0; r < workload.rank_count; ++r) {
       const bool below = (r + block - low) % block < distance;
       if (below != is_below) workload.role_of[r] = 1;

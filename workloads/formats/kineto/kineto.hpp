@@ -18,7 +18,7 @@
 // What the format leaves open is counted in Workload::assumptions (kineto_notes).
 // Errors: those of these headers, [no-file], [missing-rank], [duplicate-rank], [unknown-rank],
 // [rank-conflict], [out-of-range], [no-such-iteration], [too-many-streams], [contradictory-times],
-// and those of check_workload().
+// and those of formats/group_growth and check_workload().
 // Not modelled: several processes in one file; other accelerators than CUDA and HIP devices.
 // Thread safety: pure functions.
 #pragma once
@@ -26,9 +26,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
+#include "workloads/formats/group_growth.hpp"
 
 namespace weft {
 
@@ -38,7 +40,8 @@ struct KinetoOptions {
   std::optional<std::uint32_t> iteration;  ///< from 0, among those that all ranks have
   std::string process_groups_path;         ///< JSON; empty if there is none
   bool as_recorded = false;
-  OptionNames names = {};  ///< as the user gave them
+  std::vector<GroupSize> group_sizes = {};  ///< of groups that grow where one file is replayed
+  OptionNames names = {};                   ///< as the user gave them
 };
 
 /// Throws InputError.

@@ -26,6 +26,7 @@ void complete(KinetoCommunication& communication, const KinetoCommunication& oth
     communication.splits_out = other.splits_out;
   }
   text(communication.group_name, other.group_name);
+  text(communication.group_description, other.group_description);
   text(communication.group_ranks, other.group_ranks);
   number(communication.group_size, other.group_size);
   number(communication.rank_start, other.rank_start);

@@ -1,6 +1,7 @@
 #include "workloads/formats/kineto/kineto_groups.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/text/diagnostics.hpp"
@@ -8,6 +9,14 @@
 #include "workloads/formats/kineto/kineto_trace.hpp"
 
 namespace weft {
+
+namespace {
+
+std::string name_of(const KinetoCommunication& communication) {
+  return communication.group_name.empty() ? "unnamed" : communication.group_name;
+}
+
+}  // namespace
 
 std::optional<std::vector<std::uint32_t>> KinetoGroups::group_of(const KinetoCommunication& communication, const KinetoRank& rank) {
   const bool is_cut = communication.group_ranks.find("...") != std::string::npos;
@@ -96,15 +105,53 @@ std::optional<std::vector<std::uint32_t>> KinetoGroups::known_group(const Kineto
   return ranks;
 }
 
-std::uint16_t KinetoGroups::communicator_of(const KinetoCommunication& communication, const std::vector<std::uint32_t>& group) {
+std::uint16_t KinetoGroups::communicator_of(const KinetoCommunication& communication, const std::vector<std::uint32_t>& group,
+                                            CollectiveType type) {
+  if (!set_.replayed) return group.empty() ? std::uint16_t{0} : communicators_.communicator_of(name_of(communication), group);
+  const std::uint16_t communicator = repeated_communicator_of(communication, group);
+  growth_.tell(communication.group_name, recorded_size(communication, group), communicators_.group_size(communicator));
+  growth_.tell_collective(communication.group_name, type);
+  return communicator;
+}
+
+std::uint16_t KinetoGroups::repeated_communicator_of(const KinetoCommunication& communication,
+                                                     const std::vector<std::uint32_t>& group) {
+  const std::string name = name_of(communication);
+  if (const auto shape = growth_.shape_of(communication.group_name)) return communicators_.communicator_of(name, *shape);
   if (group.empty()) return 0;
-  const std::string name = communication.group_name.empty() ? "unnamed" : communication.group_name;
-  if (!set_.replayed) return communicators_.communicator_of(name, group);
-  // One rank stands for all: its groups are every rank's.
-  const auto repeated = communicators_.repeated_communicator_of(name, group, set_.declares_world ? set_.world_size : 0);
+  const auto repeated =
+      communicators_.repeated_communicator_of(name, growth_.places_of(group), set_.declares_world ? set_.world_size : 0);
   if (!repeated) ++findings_.widened_groups;
   if (repeated.value_or(0) != 0) findings_.repeated_groups.insert(name);
   return repeated.value_or(0);
+}
+
+std::uint32_t KinetoGroups::recorded_size(const KinetoCommunication& communication, const std::vector<std::uint32_t>& group) const {
+  if (communication.group_size > 0) return static_cast<std::uint32_t>(std::min<std::int64_t>(communication.group_size, UINT32_MAX));
+  if (!group.empty()) return static_cast<std::uint32_t>(group.size());
+  return set_.declares_world ? set_.world_size : 0;
+}
+
+void KinetoGroups::find_growth() {
+  if (!set_.replayed) return;
+  // What is found here is counted and told when the communication is placed.
+  KinetoErrors errors;
+  KinetoFindings findings;
+  KinetoGroups listing(set_, names_, errors, findings);
+  std::vector<ProcessGroup> groups;
+  std::set<std::string> listed;
+  for (const KinetoExchange& exchange : set_.exchanges) {
+    const KinetoCommunication& communication = exchange.communication;
+    if (communication.group_name.empty() || !listed.insert(communication.group_name).second) continue;
+    const std::vector<std::uint32_t> ranks =
+        listing.group_of(communication, set_.ranks.front()).value_or(std::vector<std::uint32_t>());
+    groups.push_back({communication.group_name, ranks, recorded_size(communication, ranks), communication.group_description});
+    const auto declared = set_.declared_groups.find(set_.ranks.front().number);
+    if (!groups.back().description.empty() || declared == set_.declared_groups.end()) continue;
+    const ProcessGroup* const own = find_process_group(declared->second, communication.group_name);
+    if (own != nullptr) groups.back().description = own->description;
+  }
+  growth_ = GroupGrowth(groups, set_.group_sizes, set_.declares_world ? set_.world_size : 0, set_.rank_count, names_);
 }
 
 }  // namespace weft

@@ -51,6 +51,7 @@ bool counts_fit(const KinetoExchange& exchange, const std::vector<std::uint32_t>
 }  // namespace
 
 void KinetoPlacement::place_all() {
+  groups_.find_growth();
   for (const KinetoExchange& exchange : set_.exchanges) place(exchange, set_.rank_of_number(exchange.rank));
   errors_.diagnostics.throw_if_errors();
 }
@@ -88,7 +89,7 @@ void KinetoPlacement::place(const KinetoExchange& exchange, KinetoRank& rank) {
     if (!counts_fit(exchange, *group)) ++findings_.misfits;
     placed.kind = OpKind::collective;
     placed.collective = collective_of(exchange.verb);
-    placed.communicator = groups_.communicator_of(communication, *group);
+    placed.communicator = groups_.communicator_of(communication, *group, placed.collective);
     const auto group_size = group->empty() ? set_.rank_count : static_cast<std::uint32_t>(group->size());
     if (has_root(placed.collective)) placed.peer = root_of(communication, placed.collective, group_size);
     if (exchange.verb == KinetoVerb::all_to_all) {
@@ -109,7 +110,7 @@ void KinetoPlacement::place_barrier(const KinetoCommunication& communication, co
   placed.stream = op.stream;
   placed.kind = OpKind::collective;
   placed.collective = CollectiveType::barrier;
-  placed.communicator = groups_.communicator_of(communication, *group);
+  placed.communicator = groups_.communicator_of(communication, *group, placed.collective);
   op = placed;
 }
 
@@ -131,7 +132,9 @@ bool KinetoPlacement::place_message(const KinetoExchange& exchange, const Kineto
   }
   // As offsets, neighbours of equal ranks are equal.
   const auto count = static_cast<std::int64_t>(set_.rank_count);
-  const std::int64_t offset = static_cast<std::int64_t>(*peer) - static_cast<std::int64_t>(rank.number);
+  const GroupGrowth& growth = groups_.growth();
+  const std::int64_t offset =
+      static_cast<std::int64_t>(growth.place_of(*peer)) - static_cast<std::int64_t>(growth.place_of(rank.number));
   offsets_.insert(offset);
   op.addressing = PeerAddressing::relative;
   op.peer = static_cast<std::int32_t>((offset % count + count) % count);

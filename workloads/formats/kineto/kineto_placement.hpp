@@ -54,6 +54,10 @@ class KinetoPlacement {
   bool partner_is_above() const { return *offsets_.begin() > 0; }
 
   std::vector<Communicator> communicators() const { return groups_.communicators(); }
+  /// Where the replayed rank is among all ranks.
+  std::uint64_t place_of(std::uint32_t number) const { return groups_.growth().place_of(number); }
+  /// What became of the groups of a replayed rank.
+  void add_group_notes(std::vector<std::string>& notes) const { groups_.growth().add_notes(notes); }
   const KinetoSplits& splits() const { return splits_; }
 
  private:

@@ -15,6 +15,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/text/source_text.hpp"
 #include "workloads/dag/dag.hpp"
+#include "workloads/formats/group_growth.hpp"
 #include "workloads/formats/kineto/kineto_communication.hpp"
 #include "workloads/formats/rank_set.hpp"
 
@@ -50,6 +51,8 @@ struct KinetoSet {
   bool declares_world = false;
   /// Of the file that the user gave.
   std::vector<ProcessGroup> given_groups;
+  /// Likewise of groups that grow, if one file stands for all ranks.
+  std::vector<GroupSize> group_sizes;
   std::map<std::uint32_t, std::vector<ProcessGroup>> declared_groups;  ///< of the traces, by rank
 
   /// Number of ranks of the job that was recorded, as far as the files declare it.

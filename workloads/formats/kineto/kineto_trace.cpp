@@ -119,6 +119,7 @@ struct RawEvent {
   std::string_view elements_out;
   std::string_view group_size;
   std::string_view group_name;
+  std::string_view group_description;
   std::string_view group_ranks;
   std::string_view rank_start;
   std::string_view rank_stride;
@@ -156,6 +157,7 @@ constexpr std::array kArgumentFields = {
     KinetoField{"Out msg nelems", &RawEvent::elements_out},
     KinetoField{"Group size", &RawEvent::group_size},
     KinetoField{"Process Group Name", &RawEvent::group_name},
+    KinetoField{"Process Group Description", &RawEvent::group_description},
     KinetoField{"Process Group Ranks", &RawEvent::group_ranks},
     KinetoField{"Global rank start", &RawEvent::rank_start},
     KinetoField{"Global rank stride", &RawEvent::rank_stride},
@@ -353,6 +355,8 @@ class KinetoTraceReader {
       if (key == "pg_name") {
         group.name = unquoted(raw_text(inner));
         has_name = true;
+      } else if (key == "pg_desc") {
+        group.description = unquoted(raw_text(inner));
       } else if (key == "ranks") {
         // Long lists are cut short; the kernels may say more.
         if (auto ranks = parse_kineto_ranks(without_quotes(raw_text(inner)))) group.ranks = std::move(*ranks);
@@ -510,6 +514,7 @@ class KinetoTraceReader {
     communication.collective = event.collective.empty() ? unquoted(event.name).substr(kPrefix.size()) : unquoted(event.collective);
     communication.type = unquoted(event.type);
     communication.group_name = unquoted(event.group_name);
+    communication.group_description = unquoted(event.group_description);
     communication.group_ranks = unquoted(event.group_ranks);
     communication.elements_in = id_of(event.elements_in, "In msg nelems");
     communication.elements_out = id_of(event.elements_out, "Out msg nelems");
