@@ -67,9 +67,9 @@ void check_switch(std::uint32_t node, const PacketModel& model, const PacketNode
     if (curve.queue_min <= curve.queue_max) continue;
     diagnostics.error(
         "bad-threshold",
-        fmt::format("packet.profiles: {} marks priority {} from ecn_kmin = {} on, and all of it above ecn_kmax = {}, which is less",
-                    name, priority, to_text(Bytes::of(curve.queue_min)), to_text(Bytes::of(curve.queue_max))),
-        SourcePlace::named("packet.profiles"), "set both in the same profile");
+        fmt::format("switch {} marks priority {} from ecn_kmin = {} on, and all of it above ecn_kmax = {}, which is less", name,
+                    priority, to_text(Bytes::of(curve.queue_min)), to_text(Bytes::of(curve.queue_max))),
+        SourcePlace::named(model.topology.name()), "set both in the same profile (packet.profiles, or switches of a scenario)");
     return;
   }
   for (const PacketTopology::Port& port : model.nodes.ports(node)) {

@@ -69,19 +69,19 @@ SwitchProfile read_profile(std::string_view text, const std::string& param) {
   const auto fail = [&](const std::string& message) {
     weft::fail("bad-profile", fmt::format("{}: {}", param, message), place, std::string(profile_hint));
   };
-  SwitchProfile profile;
-  if (colon != std::string_view::npos) profile.switches = std::string(trimmed(text.substr(0, colon), separators));
-  if (profile.switches.empty()) fail(in_quotes(text) + " does not say which switches it is for");
-  ParamSet settings(param, profile_settings);
+  std::string switches;
+  if (colon != std::string_view::npos) switches = std::string(trimmed(text.substr(0, colon), separators));
+  if (switches.empty()) fail(in_quotes(text) + " does not say which switches it is for");
+  std::vector<ProfileSetting> settings;
   std::string_view rest = trimmed(text.substr(colon + 1), separators);
   while (!rest.empty()) {
     const std::string_view item = next_part(rest, separators);
     rest = trimmed(rest, separators);
     const std::size_t equals = item.find('=');
     if (equals == 0 || equals == std::string_view::npos) fail(in_quotes(item) + " is not name=value");
-    settings.set(item.substr(0, equals), item.substr(equals + 1), place);
+    settings.push_back({std::string(item.substr(0, equals)), std::string(item.substr(equals + 1)), place});
   }
-  fill_given(profile, settings);
+  SwitchProfile profile = switch_profile(std::move(switches), settings, param);
   const bool sets_priorities = profile.alpha || profile.lossy_alpha || profile.ecn_kmin || profile.ecn_kmax || profile.ecn_pmax;
   if (!profile.buffer && !sets_priorities) fail(in_quotes(text) + " sets nothing");
   if (profile.buffer && profile.priority)
@@ -90,6 +90,23 @@ SwitchProfile read_profile(std::string_view text, const std::string& param) {
 }
 
 }  // namespace
+
+SwitchProfile switch_profile(std::string switches, std::span<const ProfileSetting> settings, const std::string& subject) {
+  ParamSet params(subject, profile_settings);
+  Diagnostics diagnostics;
+  for (const ProfileSetting& setting : settings) {
+    try {
+      params.set(setting.name, setting.value, setting.place);
+    } catch (const InputError& error) {
+      for (const Diagnostic& found : error.diagnostics()) diagnostics.add(found);
+    }
+  }
+  diagnostics.throw_if_errors();
+  SwitchProfile profile;
+  profile.switches = std::move(switches);
+  fill_given(profile, params);
+  return profile;
+}
 
 std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std::string& param) {
   std::vector<SwitchProfile> profiles;
@@ -102,6 +119,7 @@ std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std
 }
 
 bool selects(const SwitchProfile& profile, const Topology& topology, NodeId packet_switch) {
+  if (!profile.nodes.empty()) return std::binary_search(profile.nodes.begin(), profile.nodes.end(), packet_switch);
   const Node& node = topology.node(packet_switch);
   if (profile.switches == "level" + std::to_string(node.level)) return true;
   const auto classes = topology.buffer_classes();

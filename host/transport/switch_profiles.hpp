@@ -1,8 +1,8 @@
 // Switch profiles: settings of packet mode that single switches, levels of switches or priorities
 // have of their own, in place of those of all.
 //
-// Where it sits: host/transport/packet_settings reads `packet.profiles`,
-// host/transport/packet_network asks by switch.
+// Where it sits: host/transport/packet_settings reads `packet.profiles`, a scenario has entries of
+// its own (`switches`); host/transport/packet_network asks by switch.
 //
 // Text: profiles separated by semicolons, each a selector, a colon, and settings separated by
 // blanks or commas:
@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ class Topology;
 
 struct SwitchProfile {
   std::string switches;                   ///< the selector
+  std::vector<NodeId> nodes = {};         ///< these, ascending, whatever the selector says; none: by it
   std::optional<std::uint32_t> priority;  ///< none: all of them
   std::optional<Bytes> buffer;
   std::optional<double> alpha;
@@ -45,6 +47,17 @@ struct SwitchProfile {
   bool operator==(const SwitchProfile&) const = default;
   bool is_for(std::uint32_t of) const { return !priority || *priority == of; }
 };
+
+/// A setting of a profile, and where it is given.
+struct ProfileSetting {
+  std::string name;
+  std::string value;
+  SourcePlace place;
+};
+
+/// A profile of these settings; messages call one `subject`.NAME. Throws InputError
+/// [unknown-param], [bad-value], [out-of-range] with all that is wrong.
+SwitchProfile switch_profile(std::string switches, std::span<const ProfileSetting> settings, const std::string& subject);
 
 /// `text` is "none" or holds profiles. Throws InputError [bad-profile], [unknown-param],
 /// [bad-value], [out-of-range], all at parameter `param`.

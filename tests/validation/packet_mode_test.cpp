@@ -94,6 +94,56 @@ TEST(PacketMode, BordersKeepTheirMemory) {
   EXPECT_EQ(run_scenario(flags).flows.size(), 1U);
 }
 
+/// Two hosts at each of two leaves, "4" and "5", under a spine "6", whose cable to leaf 5 carries a
+/// quarter of the other: hosts 0 and 1 send 2 MB each to host 2. `switches` are entries of the
+/// scenario.
+ScenarioRun two_leaves(const ScratchFolder& folder, const std::string& switches) {
+  folder.write("net.txt",
+               "7 3 6\n4 5 6\n0 4 100Gbps 0.001ms 0\n1 4 100Gbps 0.001ms 0\n2 5 100Gbps 0.001ms 0\n3 5 100Gbps 0.001ms 0\n"
+               "4 6 400Gbps 0.001ms 0\n6 5 100Gbps 0.001ms 0\n");
+  RunFlags flags;
+  flags.scenario_file = folder.write("s.textproto", "mode: PACKET\ntopology { file: \"net.txt\" format: \"hpcc\" }\n" + switches);
+  flags.flows = folder.write("flow.txt", flow_list({"0 2 3 100 2000000 0", "1 2 3 100 2000000 0"})) + ":hpcc";
+  flags.settings = {"packet.congestion_control=none"};
+  return run_scenario(flags);
+}
+
+/// Sum of a column over the links from or to a node.
+std::uint64_t links_sum(const ScenarioRun& run, const std::string& end, const std::string& node, const std::string& column) {
+  std::uint64_t sum = 0;
+  for (const auto& row : run.links) sum += row.at(end) == node ? std::stoull(row.at(column)) : 0;
+  return sum;
+}
+
+// Expectation: 200 Gb/s come to the spine for a cable of 100, and 250 kB wait there. Of 32 MB the
+// port from leaf 4 may take a ninth (packet.alpha = 1/8 of what it leaves), 3.5 MB, and asks for no
+// pause; of 600 kB it may take less than 67 kB, and does. Leaves, named by the file, have little to
+// keep.
+TEST(PacketMode, SwitchesOfAFileHaveMemoryByName) {
+  const ScratchFolder folder;
+  EXPECT_EQ(two_leaves(folder, "").summary.packets->pauses, 0U);
+  EXPECT_GT(two_leaves(folder, "switches { name: \"6\" buffer: \"600kB\" }").summary.packets->pauses, 0U);
+  EXPECT_EQ(two_leaves(folder, "switches { name: \"[45]\" buffer: \"600kB\" }").summary.packets->pauses, 0U);
+  // The last entry that names a switch stands.
+  EXPECT_EQ(two_leaves(folder, "switches { name: \"6\" buffer: \"600kB\" } switches { name: \"?\" buffer: \"32MB\" }")
+                .summary.packets->pauses,
+            0U);
+  EXPECT_GT(two_leaves(folder, "switches { name: \"?\" buffer: \"32MB\" } switches { tier: 2 buffer: \"600kB\" }")
+                .summary.packets->pauses,
+            0U);
+}
+
+// Expectation: what waits is at the spine, of tier 2 as counted from the hosts: with marks above 20
+// kB there almost all of the 978 packets get one as they leave it, and none at the leaves. With the
+// same marks at the leaves none does, where no more than a packet waits behind another (2.5 kB).
+TEST(PacketMode, SwitchesOfAFileMarkByTier) {
+  const ScratchFolder folder;
+  const ScenarioRun at_spine = two_leaves(folder, "switches { tier: 2 ecn_kmin: \"10kB\" ecn_kmax: \"20kB\" }");
+  EXPECT_GT(links_sum(at_spine, "src", "6", "ecn_marks"), 900U);
+  EXPECT_EQ(at_spine.summary.packets->ecn_marks, links_sum(at_spine, "src", "6", "ecn_marks"));
+  EXPECT_EQ(two_leaves(folder, "switches { tier: 1 ecn_kmin: \"10kB\" ecn_kmax: \"20kB\" }").summary.packets->ecn_marks, 0U);
+}
+
 // Expectation: `ideal_fct_ns` is the closed form of a train of packets through store-and-forward hops of any rates, plus latencies; one queue pair
 // alone takes exactly that. Over fat trees, cards behind PCIe switches, cards with two ports, and dragonflies.
 TEST(PacketMode, ATransferAloneTakesItsIdealTime) {

@@ -46,11 +46,15 @@ std::uint32_t priorities_in_use(const Scenario& scenario) {
   return highest + 1;
 }
 
-PacketSettings packet_settings(const Parameters& parameters) {
+PacketSettings packet_settings(const Scenario& scenario) {
+  const Parameters& parameters = scenario.parameters;
   const ParamSet& packet = parameters.of("packet");
   const std::string& name = packet.text("congestion_control");
   const auto& module = find_module(congestion_algorithms(), name, SourcePlace::named("packet.congestion_control"));
-  return {packet, module.make(parameters.of(name))};
+  PacketSettings settings(packet, module.make(parameters.of(name)));
+  // What parameters say of a switch stands.
+  settings.profiles.insert(settings.profiles.begin(), scenario.switch_profiles.begin(), scenario.switch_profiles.end());
+  return settings;
 }
 
 HostSpeeds host_speeds(const Scenario& scenario) {
@@ -82,7 +86,7 @@ Assembly::Assembly(const Scenario& of, const RunOptions& how, CollectiveLibrary&
       planner(scenario, flow_settings ? &*flow_settings : nullptr, speeds, std::move(plan), options.on_note) {
   if (!flow_settings) return;
   if (scenario.mode == Mode::packet) {
-    packet_network.emplace(*scenario.topology, *flow_settings, packet_settings(scenario.parameters),
+    packet_network.emplace(*scenario.topology, *flow_settings, packet_settings(scenario),
                            PacketTraffic{priorities_in_use(scenario), scenario.flows.has_value()}, scenario.seed);
     // Packet switches pass on packets of one destination; what NVSwitches do inside a host stays as it is.
     if (flow_settings->reducing_switches == ReducingSwitches::all) {

@@ -52,6 +52,12 @@ TEST(SwitchProfiles, AreForClassesLevelsNamesAndPatterns) {
   for (const char* of_none : {"leaf", "leaf?", "site0", "Core", "level2", ""})
     EXPECT_EQ(is_for(of_none), std::pair(false, false)) << of_none;
 
+  SwitchProfile listed;
+  listed.switches = "core";
+  listed.nodes = {leaf};
+  EXPECT_TRUE(selects(listed, *topology, leaf));
+  EXPECT_FALSE(selects(listed, *topology, spine)) << "whatever the selector says";
+
   Diagnostics diagnostics;
   check_profiles(read_switch_profiles("leaf*: alpha=1; core: priority=1 alpha=1", "p"), *topology, 2, "p", diagnostics);
   EXPECT_FALSE(diagnostics.has_errors());

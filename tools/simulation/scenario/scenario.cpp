@@ -143,6 +143,7 @@ Scenario read_scenario(const RunFlags& flags, Probing probing) {
   const std::unique_ptr<ScenarioFile> file = read_inputs(loading);
   const bool has_service = read_cluster_events(loading, file.get());
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
+  if (file != nullptr) file->read_switches();
   if (file != nullptr) file->jobs().run_in_job_mode(probing);
   apply_rules(loading, probing);
   if (has_service) check_storage(scenario);

@@ -16,6 +16,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/text/manifest.hpp"
 #include "host/ranks/host_speed.hpp"
+#include "host/transport/switch_profiles.hpp"
 #include "network/routing/static_routes.hpp"
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
@@ -70,6 +71,7 @@ struct Scenario {
   std::vector<WorkloadFile> workload_files;                ///< those of `workloads` that were read from files
   std::optional<FlowList> flows;                           ///< replayed without jobs
   std::vector<HostSpeedEntry> host_speeds;
+  std::vector<SwitchProfile> switch_profiles;  ///< of entries of the file, before those of packet.profiles
   FailureSettings failures;
   MaintenanceSettings maintenance;
   StorageSettings storage;

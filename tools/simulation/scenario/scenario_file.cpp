@@ -12,6 +12,7 @@
 #include "tools/simulation/scenario/event_entries.hpp"
 #include "tools/simulation/scenario/host_speed_entries.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
+#include "tools/simulation/scenario/switch_entries.hpp"
 #include "tools/simulation/scenario/topology_entries.hpp"
 #include "tools/simulation/scenario/trace_entries.hpp"
 
@@ -119,6 +120,16 @@ std::vector<HostSpeedEntry> ScenarioFile::host_speeds() const {
          "drop it, or --flows");
   }
   return read_host_speeds(message_, document_.places(), empty_cluster(scenario_).host_count());
+}
+
+void ScenarioFile::read_switches() {
+  if (message_.switches_size() == 0) return;
+  scenario_.manifest.set("switches", text_of_switch_entries(message_, document_.places()));
+  if (scenario_.topology != nullptr)
+    scenario_.switch_profiles = read_switch_entries(message_, document_.places(), *scenario_.topology);
+  if (scenario_.mode == Mode::packet) return;
+  scenario_.assumptions.push_back("switches is set and changes nothing: this run in " + std::string(to_text(scenario_.mode)) +
+                                  " mode does not use packet");
 }
 
 void ScenarioFile::read_events() const {

@@ -26,6 +26,8 @@ class ScenarioFile {
   void read();
   /// Requires: the cluster is known.
   std::vector<HostSpeedEntry> host_speeds() const;
+  /// Requires: the topology is known, if there is one.
+  void read_switches();
   /// Requires: the cluster, its failures and drains are known.
   void read_events() const;
 
