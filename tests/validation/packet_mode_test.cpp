@@ -122,9 +122,9 @@ std::uint64_t links_sum(const ScenarioRun& run, const std::string& end, const st
 }
 
 // Expectation: 200 Gb/s come to the spine for a cable of 100, and 250 kB wait there. Of 32 MB the
-// port from leaf 4 may take an eighth, 4 MB, and asks for no pause; of 600 kB with headroom taken
-// off an eighth is less than 75 kB, and it does. Names are those of the file, and leaves keep what
-// they have.
+// port from leaf 4 may take a ninth (packet.alpha = 1/8 of what it leaves), 3.5 MB, and asks for no
+// pause; of 600 kB it may take less than 67 kB, and does. Leaves, named by the file, have little to
+// keep.
 TEST(PacketMode, SwitchesOfAFileHaveMemoryByName) {
   const ScratchFolder folder;
   EXPECT_EQ(two_leaves(folder, "").summary.packets->pauses, 0U);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/text/diagnostics.hpp"
+
 namespace weft::protocol_test {
 namespace {
 
