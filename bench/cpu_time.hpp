@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPU time of the whole process, all threads together, for rates per CPU second.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DAG: loading a role of 10 million ops from a binary workload file - seconds, peak memory, bytes
 // per op.
 //

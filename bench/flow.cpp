@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow mode: what segments cost and what they bring, and whole fluid runs.
 //
 // components_*         connected components of the flow-link graph of 128 jobs: depth-first search

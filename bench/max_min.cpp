@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Max-min solver: a full solve of random flows, from nothing, on one thread.
 //
 // full_solve/N         N random flows on a 1,024-host fat tree (k = 16): the bucket solve alone

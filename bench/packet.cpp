@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet mode: data packet-hops per CPU second of whole runs - cards, queue pairs,
 // acknowledgements, PFC, ECN and DCQCN.
 //

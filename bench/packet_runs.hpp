@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet runs: the fabric and the traffic patterns that benchmarks of packet mode share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PHOLD: events per second of the kernel, by threads, logical processes and number of entities.
 //
 // Arguments: threads, logical processes, entities. Jobs per entity 16, half of the hops remote,

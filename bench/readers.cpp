@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers: that reading takes time in proportion to the file, whatever the file is like.
 //
 // Every reader is fed texts of growing length: one line of many items, many mistakes, long cycles,

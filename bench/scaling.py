@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How the time of a run grows with the cluster: one mix of jobs per 1,024 GPUs, on ever more GPUs.
 
 Usage: bench/scaling.py [--weft=build/weft] [--gpus=1024,2048,...] [--repetitions=3] [--out=DIR] [--set=NAME=VALUE ...]

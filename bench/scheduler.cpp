@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scheduler: a cluster trace of the Philly kind (82,247 jobs, mostly one GPU, long tail) on 300
 // hosts of 8 GPUs, in job mode.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topologies: time and memory to build the 32,768-GPU Clos network, and the speed of structural and
 // searched next hops on it.
 //

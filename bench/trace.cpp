@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trace: reading 10 million nodes of GOAL text and of Chakra traces - nodes per second of CPU time,
 // peak memory per node.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What makes builds fast and changes nothing of what they make: compiler cache, linker, precompiled
 # headers.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Release builds: functions of the C library that know a buffer's size end the program where it
 # overflows, the stack has canaries, and no table of functions stays writable. The sanitizers have
 # checks of their own, which these would hide.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # WEFT_SANITIZE=address|thread: instrument everything we compile (presets asan and tsan).
 #
 # The build type is "Sanitize": enough optimisation to run the suites in minutes, line numbers for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One function per kind of target, so that flags and include paths are the same everywhere.
 
 # Same bits on every compiler: no contraction of a*b+c into one rounding, no fast-math.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WEFT_CHECK: a condition that only a bug in Weft can break.
 //
 // It is on in release builds. When it fails, a `CheckFailure` is thrown that carries the

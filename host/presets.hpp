@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Presets: parameters of machines that were measured, and of other simulators, under one name for a
 // run.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network model: moves bytes between endpoints. One interface, three fidelities.
 //
 // Where it sits: a host hands over a `Transfer` through NetworkPort::start(). Later its own entity

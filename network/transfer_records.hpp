@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfer records: what a network model tells of its transfers and links.
 //
 // Where it sits: the flow fabric and host/transport/packet_network fill them in, whoever writes

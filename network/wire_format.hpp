@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wire format: how many bytes a message takes on the wire, headers and gaps included.
 //
 // Where it sits: flow_fabric turns a transfer's payload into wire bytes with it; parameters `mtu`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether tests that have a short and a long form run the long one: WEFT_LONG_TESTS in the
 // environment, set by `tools/test --long`.
 #pragma once

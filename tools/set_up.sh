@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034  # the package lists are for those who read this file in
 # Shared by tools/quickstart and tools/test (bash, sourced): messages with elapsed time, Debian and
 # Ubuntu packages, build jobs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topology builders: fabrics that are built from a name and parameters.
 //
 // Where it sits: scenarios, topology files and `weft topology build` choose one by name; `weft

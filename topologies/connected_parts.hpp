@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connected parts: which switches of a network reach each other while some of its cables are out,
 // and at which of these parts an endpoint is.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cut off: which endpoints have no way to the rest of the network while some of its cables are out.
 //
 // Where it sits: scheduler/failures/network_service asks it whenever a switch or a cable fails or

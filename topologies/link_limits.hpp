@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of what a file may say about a link, and the checks that every reader shares.
 //
 // Where it sits: the readers of topologies call read_link_rate() and read_link_delay() on the texts

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reduced topology: what is left of a topology when one of its switches is taken out of service, or
 // when cables are out or slow.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Searched routes: next hops found by breadth-first search, for topologies of any shape.
 //
 // Where it sits: TopologyBuilder::build() uses it when it is handed no structural Routes, that is

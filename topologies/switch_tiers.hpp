@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Switch tiers: how far up in the fabric a packet switch is, for settings that are given by tier.
 //
 // Where it sits: `switches { tier: 1 }` of a scenario. Topologies of foreign formats and of nodes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topology: the immutable graph that a run happens on - GPUs, NVSwitches, NICs, packet switches and
 // the links between.
 //

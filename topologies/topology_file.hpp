@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of Weft's own topology files (topology.proto): a builder with parameters, or every node
 // and link by name.
 //

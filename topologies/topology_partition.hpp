@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Partition of a topology: which nodes would share a logical process (LP) for a given threshold
 // zeta.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topology reader: the one entry point for topology files of every format.
 //
 // Where it sits: `weft run`, `check` and `topology` and the scenario call load_topology(); it calls

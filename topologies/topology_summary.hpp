@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topology summary: the figures that tell what a topology is, for `weft topology show`.
 //
 // Where it sits: reads a Topology; the tools print the text or the figures.

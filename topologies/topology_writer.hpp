@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topology writer: a topology as a file of another format, for `weft topology build` and `convert`.
 //
 // Where it sits: the tools write the text to a file; topology_reader reads what was written in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weft's packet mode against ns-3: the same fat tree, paths and permutation, both from this one
 // program.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weft's flow model against SimGrid: the same fat tree, routes and flows, both from this one
 // program.
 //

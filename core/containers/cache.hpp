@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cache: fetching memory before it is needed. It changes how long a run takes, never what it says.
 //
 // Where it sits: loops that know what they will touch a few steps ahead (core/engine/batch_process,

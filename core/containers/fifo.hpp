@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fifo: first in, first out, in a ring that grows. Empty ones take 24 bytes and no memory of their
 // own, so that there may be many.
 //

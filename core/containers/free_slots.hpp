@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Free slots: places of a vector that are used again.
 // Threads: belongs to whoever owns both.
 #pragma once

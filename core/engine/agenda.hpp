@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Agenda: a worker's logical processes, ordered by when each has its next event.
 //
 // Where it sits: the engine keeps one per worker, so that a window looks only at logical processes

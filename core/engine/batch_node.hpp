@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch node: an entity that takes all its arrivals of a window at once, sorted, and needs no event
 // queue - a switch, a network card.
 //

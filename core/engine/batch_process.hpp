@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch process: a logical process with batch nodes - switches, network cards - and any other
 // entities that share it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Channel: how messages get from one worker to another, and from there to the logical process they
 // are for.
 //

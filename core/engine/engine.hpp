@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engine: runs entities in simulated time, on one thread or many, with the same results.
 //
 // Where it sits: a simulation registers its entities, connections and first events with an

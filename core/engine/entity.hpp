@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entity: something with state of its own that handles events - a host, the flow-level fabric, the
 // scheduler.
 //

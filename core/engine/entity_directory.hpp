@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entity directory: who exists, in which logical process each lives, and who may send to whom how
 // fast.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event: the plain record that everything in a run is made of, and the order in which events
 // happen.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event digest: what one event adds to the fingerprint chain of the entity that handles it.
 //
 // It covers time, class, kind, source and payload, but no sequence number: those count what the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event process: the general logical process. It owns entities' turn-taking: one event queue, one
 // event at a time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/event_queue.hpp"
 
 #include "core/check.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event queue: hands out events in key order.
 //
 // Where it sits: every EventProcess owns one; packet switches, which sort a window's arrivals at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Load balance: which worker runs which logical process.
 //
 // Where it sits: the engine deals blocks of neighbours at the start and re-deals by measured load

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logical process: a part of the simulated world whose state nobody else touches.
 //
 // Where it sits: the engine asks a logical process (LP) one thing, run_window(); how the LP orders

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outbox: where a logical process leaves its messages to entities of other logical processes.
 //
 // Where it sits: the engine keeps one per worker and passes it to run_window(); it knows which

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pace: decides by measurement whether a run goes faster on all its threads or on one.
 //
 // Where it sits: the engine's coordinating worker asks it between windows. A window with little

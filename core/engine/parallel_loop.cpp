@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/parallel_loop.hpp"
 
 #include <oneapi/tbb/global_control.h>

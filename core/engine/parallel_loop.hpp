@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parallel loop: independent pieces of work on several threads of oneTBB, each with a number for
 // its scratch memory.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Partition: which nodes share a logical process (LP), and how far apart the LPs are.
 //
 // Where it sits: the engine partitions its entities with it, `weft topology partition` a topology's

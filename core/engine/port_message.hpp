@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PortMessage: the small record that batch nodes - switches and network cards - send each other by
 // the million.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PortMessage calendar: port messages that arrive later than in the next window, by when they are
 // due.
 //

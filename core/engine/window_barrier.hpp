@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Window barrier: lets every worker of a run wait for the others between two windows.
 //
 // Model: the last to arrive opens the next phase. The others watch for it for a moment, because

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Window plan: the logical processes of a run and the length of its windows.
 //
 // Where it sits: the engine (core/engine/engine) asks for it once, when it is built.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // About an option: mistakes that a reader finds are told to be about one of its options.
 //
 // Where it sits: readers of formats wrap what depends on an option; whoever names the reader's file

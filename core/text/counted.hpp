@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // "1 switch", "2 switches": a number with its noun, for summaries and messages.
 // Thread safety: pure function.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CSV reader: comma-separated tables whose first line names the columns, read strictly.
 //
 // Where it sits: under the job-trace readers. Columns are found by name, in any order; each row has

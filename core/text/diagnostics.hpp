@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Diagnostics: what is wrong with the user's input, where, and what to do about it.
 //
 //   cluster.textproto:41:13: error: op "ar_7" depends on unknown op "bwd_06" [unknown-op]

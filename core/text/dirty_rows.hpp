@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dirty rows: rows of a foreign table that cannot be used, counted by reason instead of ending the
 // reading.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input files: how everything that a user names is opened and unpacked.
 //
 // Where it sits: under core/text/source_text, the workload readers' streams and the manifest's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Log: what a part of Weft wants to say while it works. A logger is passed in; there is no global
 // one, and the default says nothing.
 //

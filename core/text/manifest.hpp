@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run manifest: everything needed to repeat a run - inputs with their hashes, every parameter,
 // seed, version.
 //

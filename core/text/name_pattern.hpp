@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Name pattern: which names a pattern such as spine* means, as in a shell.
 //
 // Where it sits: rules for jobs of a trace, profiles of switches, defects of hosts.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Option names: how messages call the options of a reader, which users give as flags or as fields.
 //
 // Where it sits: `weft run --workload=FILE --ranks=4` and a scenario's `workload { file: "..."

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Out of memory: std::bad_alloc that says what the program was at.
 //
 // Where it sits: whoever reads a file or runs a simulation does so inside naming_memory_use(); the

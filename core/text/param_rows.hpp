@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameter rows: rows of a table that fill the members of a settings struct.
 //
 // param<&FlowSettings::mtu>({.name = "mtu", .default_text = "4096B", ...}) is the row of a

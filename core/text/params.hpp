@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameter tables: what a module can be told, in one place for help, validation, manifest and
 // calibrator.
 //

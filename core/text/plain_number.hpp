@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plain number: a text that is one number from its first to its last character, without unit or
 // blanks.
 //

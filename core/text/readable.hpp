@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Figures as people read them: four digits, or all before the point, and the unit that suits them.
 // Thread safety: pure functions.
 #pragma once

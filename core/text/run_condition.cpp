@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/text/run_condition.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run conditions: in which runs a parameter or a module has no effect, or has one, as text in
 // tables.
 //

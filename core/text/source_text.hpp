@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A text or binary input file held in memory, able to say where in it something stands.
 //
 // Where it sits: every reader starts with SourceText::read(); the places it makes end up in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text lines: reads a text file front to back, line by line, without holding it in memory; gzip
 // files are unpacked on the way.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text pieces: settings that stand in one line of text, taken apart.
 //
 // Where it sits: readers of parameters that hold lists, such as host_groups of topology builders

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protobuf text format, read strictly: hand-written inputs of Weft.
 //
 // An unknown field, a wrong type or a syntax error is an error with file:line:column, a caret and a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings in protobuf text: the repeated `set { name: "..." value: "..." }` of a message that
 // names a module or a run.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Version of this build, as `weft --version` and the manifest print it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compensated sum: a sum of doubles that loses nothing to rounding on the way (Neumaier, ZAMM 54,
 // 1974).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distribution: percentiles of a long series in bounded memory.
 //
 // Where it sits: summaries of runs, whose transfers may be hundreds of millions.

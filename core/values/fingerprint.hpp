@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fingerprint: 64 bits that two runs share only if they did the same things.
 //
 // Each entity mixes the events it handles, in its own order, into its own chain; the fingerprint of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strong ids: an index that knows what it counts.
 //
 // A `LinkId` is not a `NodeId` and neither is an int; each is a dense 32-bit index into the arrays

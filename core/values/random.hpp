@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random: counter-based streams (Philox 4x32-10), the same numbers on every platform and for every
 // number of threads.
 //

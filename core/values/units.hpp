@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strong units: instants, durations, sizes, rates and lengths.
 //
 // A `Time` is an instant on the simulated clock; a `Duration` is the distance between two instants.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary tree: who is above and below whom when members 0..n-1 form a binary tree in which every
 // second one is a leaf.
 //

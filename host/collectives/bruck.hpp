@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bruck: in round j every rank sends all that it can to the rank 2^j places away, for groups of any
 // size.
 //

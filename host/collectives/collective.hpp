@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective algorithms: ways to carry out a collective, chosen by name.
 //
 // Where it sits: the collective library (host/collectives/collective_library) picks an algorithm

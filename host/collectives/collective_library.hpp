@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective library: chooses algorithms and keeps the plans that they compile, so that equal
 // collectives of a run share one.
 //

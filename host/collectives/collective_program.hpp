@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective programs: what each rank of a collective does, as send, receive and reduce steps with
 // dependencies.
 //

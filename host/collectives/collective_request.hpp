@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective request: what a group of ranks asks for, as algorithms see it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective rules: a table that says which algorithm and which protocol fit a collective, by its
 // size, its ranks and where they are.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data flow: follows whose contributions every part of every buffer holds while a plan is carried
 // out, and says where it is not the collective that it should be.
 //

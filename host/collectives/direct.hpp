@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Direct: every rank sends to every other rank at once; the network shares its links among them.
 // One latency, n-1 messages per rank.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Double binary tree: two trees carry half of the buffer each, in pieces that follow one another;
 // who is inside one tree is a leaf of the other.
 //

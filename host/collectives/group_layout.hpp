@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Group layout: where the members of a group are - which of them share a host, and as which of its
 // GPUs.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Halving and doubling: ranks exchange half of what they hold with a partner, then half of that
 // with another, log2(n) rounds in all; and back.
 //

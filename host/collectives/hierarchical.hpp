@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hierarchical: first among the GPUs of a host, then along the rails (GPUs of equal number in all
 // hosts), then inside the hosts again.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job collectives: the plans of everything that the ranks of one placed job ask for.
 //
 // Where it sits: the collective library prepares one when a job has been placed; the job's rank

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL constants: what the NCCL tuner knows of a machine - latencies, rates and shares.
 //
 // Where it sits: the parameter table "nccl" and the tables of the known machines fill it;

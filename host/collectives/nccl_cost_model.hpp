@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL cost model: the time of every algorithm and protocol that NCCL has for a collective.
 //
 // Where it sits: the NCCL tuner (host/collectives/nccl_tuner) takes the choice with the least time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL tuner: the algorithm, protocol and number of channels that NCCL takes for a collective.
 //
 // Where it sits: the collective library asks the tuner where `auto` is chosen and

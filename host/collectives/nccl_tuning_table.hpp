@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL tuning table: what the tuner takes from which size on, and latency and bus bandwidth of
 // everything that it weighs.
 //

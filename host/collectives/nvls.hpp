@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVLS: the NVSwitches of a host add up and multiply what its GPUs exchange; NVLink SHARP in
 // NVIDIA's words.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVLS tree: the GPUs of a host share the work among them, and each GPU's share goes up and down
 // two trees of hosts along its rail.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pairwise: n-1 rounds; in round k every rank sends to the rank k places on and receives from the
 // one k places back.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Phases: the exchanges that collective algorithms are put together from, within subgroups and on a
 // slice of the buffer.
 //

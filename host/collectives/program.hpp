@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Program: a collective algorithm of the user's own, read from a file (program_file.proto) that
 // says rank by rank what to send and receive.
 //

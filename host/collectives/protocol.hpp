@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protocol: what a collective library's way of moving data costs on top of the network.
 //
 // Where it sits: the collective library gives every plan one; rank runners add its latencies, and

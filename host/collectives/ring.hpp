@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ring: every rank talks to its two neighbours only, in group order. Bandwidth-optimal, latency
 // grows with the group.
 //

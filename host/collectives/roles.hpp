@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Roles: numbers what positions do, so that those that do the same share a program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds: exchanges that follow one another; in each a rank sends one message and receives one.
 //
 // Where it sits: halving_doubling and bruck add steps to their programs with it.

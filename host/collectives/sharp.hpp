@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SHARP: packet switches add up what the hosts bring, along the rails, after the GPUs of each host
 // have shared the work among them.
 //

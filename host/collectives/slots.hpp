@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slots: how much a rank may have on its way to a peer that the peer has not taken over yet.
 //
 // Where it sits: the collective library gives every plan its slots; rank runners keep their

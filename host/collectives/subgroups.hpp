@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subgroups: an order of a group's members, or of several parts of the group: rings, hosts, rails.
 //
 // Where it sits: collective programs name their peers by index in a division of the group into

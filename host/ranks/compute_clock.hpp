@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compute clock: when the compute ops of a rank end, at a speed that changes while they run.
 //
 // Where it sits: each rank runner has one; hosts change its speed when they throttle, runners when

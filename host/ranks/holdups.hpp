@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holdups: why a port of a network card that has data to send does not send it.
 //
 // Where it sits: every port of host/transport/nic has one; the summary of a run in packet mode

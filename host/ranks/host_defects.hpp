@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host defects: hosts that take what arrives more slowly than their ports bring it, and hosts whose
 // cards pause their switches for good.
 //

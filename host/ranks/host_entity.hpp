@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host entity: a server in the simulation. Starts the ranks placed on it and routes their timers
 // and network notices.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host settings: what it costs a rank to compute and to reduce, and which ranks are simulated.
 //
 // Where it sits: tools fill them from the table "host"; host entities, speeds of hosts

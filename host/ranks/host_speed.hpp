@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host speed: how fast the hosts of a run compute, as a function of time - stragglers, thermal
 // throttling, power caps.
 //

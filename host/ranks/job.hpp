@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job: what the scheduler and the hosts tell each other about a job that runs.
 //
 // Where it sits: the scheduler entity places a job, publishes this attempt of it on GPUs as a

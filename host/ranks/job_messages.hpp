@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job messages: who sends what to whom in placed jobs, every message that repeats once, with the
 // way it takes.
 //

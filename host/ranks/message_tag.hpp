@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Message tag: the 64 bits of a transfer by which the receiving rank knows what has arrived.
 //
 // Where it sits: made for every placed job from its workload and its collectives; rank runners pack

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank runner: executes the DAG of one rank, iteration after iteration.
 //
 // Where it sits: a host entity owns one per rank placed on it and forwards timers and network

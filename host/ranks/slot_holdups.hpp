@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slot holdups: how long sends of collectives waited for slots while the wire stood still for them.
 //
 // Where it sits: rank runners note them, hosts keep them, and what a run says of its slots

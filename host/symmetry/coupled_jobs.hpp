@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Coupled jobs: which of the jobs that use the network at present can slow each other down, and how
 // ranks of those fold together.
 //

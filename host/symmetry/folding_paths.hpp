@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folding paths: the paths of many messages, put together from pieces that they share.
 //
 // Where it sits: host/symmetry/rank_folding looks at every message of a job several times; it asks

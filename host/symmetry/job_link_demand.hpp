@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job link demand: the links that a placed job's transfers cross, and the most that they can carry
 // over each.
 //

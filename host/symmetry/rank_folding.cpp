@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/symmetry/rank_folding.hpp"
 
 #include <algorithm>

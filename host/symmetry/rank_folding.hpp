@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank folding: finds ranks that behave alike at every instant, so that the run simulates one rank
 // of each class only.
 //

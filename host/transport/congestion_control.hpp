@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Congestion control: how fast a queue pair sends, and how much of what it sent may be
 // unacknowledged, by what comes back.
 //

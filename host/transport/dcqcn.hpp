@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DCQCN: the rate of a queue pair, which its sender sets by congestion notifications (CNP).
 //
 // Where it sits: an algorithm of host/transport/congestion_control, with a DcqcnState per queue

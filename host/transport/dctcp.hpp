@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DCTCP: the window of a queue pair, by the share of its packets that arrive marked.
 //
 // Where it sits: one of the algorithms of host/transport/congestion_control, with a DctcpState per

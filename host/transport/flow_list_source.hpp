@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow list source: replays a flow list - starts each transfer at its time and counts what arrived.
 //
 // Where it sits: stands in for all hosts in `weft run --flows`: every notice of the network comes

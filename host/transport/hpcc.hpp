@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HPCC: the window of a queue pair, by what switches tell of the ports on its route.
 //
 // Where it sits: one of the algorithms of host/transport/congestion_control, with an HpccState per

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/transport/ideal_transfer_time.hpp"
 
 #include <algorithm>

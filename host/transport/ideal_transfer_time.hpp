@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ideal transfer time: the least time that a transfer takes in packet mode, on idle links.
 //
 // Where it sits: results divide the time of every transfer by it (the slowdown).

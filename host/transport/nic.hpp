@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NIC: the network cards of a host. Queue pairs send messages as packets, at the rate that
 // congestion control gives each; arriving packets are put in order, acknowledged and delivered to
 // the hosts.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NIC port: one port of a network card - its cable, its pauses, and what waits to leave by it.
 //
 // Where it sits: the sending side of a card (host/transport/nic_sender) has one per cable.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NIC receiver: the receiving side of a host's network cards - order, acknowledgements, delivery.
 //
 // Where it sits: host/transport/nic hands it every packet of data that arrives. Its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NIC reports: what a host's network cards count, and what they tell hosts and the flow fabric.
 //
 // Where it sits: the sending and the receiving side of host/transport/nic write it; results are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NIC sender: the sending side of a host's network cards - ports, queue pairs, retransmission.
 //
 // Where it sits: host/transport/nic hands it transfers, acknowledgements, pauses and changes of

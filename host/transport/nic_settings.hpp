@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NIC settings: how a host's network cards behave, and what they ask of the rest of the run.
 //
 // Where it sits: whoever builds cards fills it (host/transport/packet_node_settings); all parts of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet model: what all parts of the packet network read - topology, settings, nodes.
 //
 // Where it sits: PacketNetwork (host/transport/packet_network) owns it; the parts of the packet

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet network: the network of a run in packet mode - one node for the cards of every host and
 // one for every packet switch, joined cable by cable.
 //

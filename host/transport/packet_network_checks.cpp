@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/transport/packet_network_checks.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet network checks: settings of the user's that packet mode cannot simulate.
 //
 // Where it sits: the constructor of PacketNetwork (host/transport/packet_network) calls them in

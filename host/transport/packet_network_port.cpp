@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/transport/packet_network_port.hpp"
 
 #include "network/in_network/switch_operations.hpp"

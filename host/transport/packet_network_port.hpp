@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet network port: how a host hands over transfers in packet mode.
 //
 // Where it sits: the runner of every rank has one (network/network_model). Transfers between hosts

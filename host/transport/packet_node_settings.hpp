@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet node settings: the memory, classes and timing of every switch and network card.
 //
 // Where it sits: PacketNetwork builds its nodes from them (host/transport/packet_network);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet results: what a run in packet mode tells afterwards, collected from its nodes.
 //
 // Where it sits: part of PacketNetwork (host/transport/packet_network), whose callers write the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet settings: the parameters of packet mode, as users set them (`packet.alpha=0.125`) and as
 // cards and switches read them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pause circle: links that wait for each other because of pauses (a PFC deadlock).
 //
 // Where it sits: PacketNetwork asks it at the end of a run in which data is stuck.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queue pair planner: route, rate limit and window of a new queue pair.
 //
 // Where it sits: network cards ask it when they open a queue pair and when routes change;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sending queue pair: the sending end of a queue pair - its packets, its windows, what congestion
 // control knows of it, and its retransmission state.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Swift: the window of a queue pair, by round-trip times.
 //
 // Where it sits: one of the algorithms of host/transport/congestion_control, with a SwiftState per

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Switch profiles: settings of packet mode that single switches, levels of switches or priorities
 // have of their own, in place of those of all.
 //

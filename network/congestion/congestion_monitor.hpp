@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Congestion monitor: finds transfers that get less than the links of their own hosts would give
 // them, and the links that slow them (Arcadia, section 10.1).
 //

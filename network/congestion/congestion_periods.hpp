@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Congestion periods: from when until when a link slowed jobs, which ones, and who began it.
 //
 // Where it sits: network/congestion/congestion_monitor finds them while a run goes on; whoever

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completion queue: which flows finish next, when finish times move often and few flows are near
 // their end.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow fabric: the network of a run in flow mode. It is one entity that all hosts send their
 // transfers to.
 //

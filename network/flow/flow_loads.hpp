@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow loads: what flows take of each link.
 //
 // Where it sits: in packet mode, where some jobs are in flow mode, the flow fabric has one and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow model: fluid flows over links in simulated time. Rates from an allocation policy, finish
 // times from the rates.
 //

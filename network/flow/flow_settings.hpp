@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow settings: the parameters of flow mode, as users set them (`flow.mtu=4096B`) and as the
 // fabric reads them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inside host: which pairs of endpoints are joined by links of their own server.
 //
 // Where it sits: hosts' network ports and the flow fabric ask it, since such transfers are NVLink

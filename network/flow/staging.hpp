@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Staging: messages between hosts go by way of host memory, where NICs cannot reach the GPUs' own
 // (flow.gpudirect = off).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfer folding: lets one transfer stand for many that are alike at every instant.
 //
 // Where it sits: the flow fabric asks it when ranks are folded (host/symmetry/rank_folding makes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "network/in_network/switch_operations.hpp"
 
 #include <algorithm>

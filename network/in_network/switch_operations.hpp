@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Switch operations: reductions and multicasts that switches carry out for a group of endpoints
 // while the data passes through them.
 //

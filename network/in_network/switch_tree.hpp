@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Switch tree: the links by which switches add up what a group of endpoints sends, and send the
 // same result to several of them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocation policy: decides the rates of all flows that share links, whenever flows come and go.
 //
 // Where it sits: flow_model hands it the flows of a batch and asks for rates; chosen by name from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "network/max_min/bucket_solve.hpp"
 
 #include <algorithm>

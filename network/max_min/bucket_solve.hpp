@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bucket solve: exact weighted max-min rates of a set of links and all flows on them, from nothing.
 //
 // Where it sits: MaxMinLayer calls it for a segment of which much changed, and takes over the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow-link graph: which flows use which links, with capacities, weights and caps; the problem that
 // rate allocation solves.
 //

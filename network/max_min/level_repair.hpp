@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Level repair: updates weighted max-min levels after a batch of changes, and visits only links and
 // flows that the changes affect.
 //

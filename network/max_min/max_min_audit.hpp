@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Max-min audit: whether given rates are the weighted max-min fair ones with strict priorities, by
 // the definition.
 //

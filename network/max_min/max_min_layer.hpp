@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Max-min layer: exact weighted max-min fair rates of the flows of one priority class, brought up
 // to date after every batch of changes.
 //

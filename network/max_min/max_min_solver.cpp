@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "network/max_min/max_min_solver.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Max-min solver: exact weighted max-min fair rates of flows on links, class by class, brought up
 // to date after every batch of changes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantum filling: the paper's flow rate update, literally. Progressive filling in steps of a fixed
 // rate.
 //

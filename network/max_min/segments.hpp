@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Segments: groups of links such that no flow uses links of two groups. Rates in one depend on
 // nothing in another.
 //

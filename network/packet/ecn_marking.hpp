@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ECN marking: which packets a switch marks, by the length of the queue that they join (RED as
 // DCQCN uses it).
 //

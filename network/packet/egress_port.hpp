@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Egress port: one direction of a cable, as its sender sees it - how long packets take, and until
 // when the wire is busy.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet: what travels in packet mode, 12 bytes in a port message.
 //
 // Where it sits: network cards (host/) make and take packets, switches

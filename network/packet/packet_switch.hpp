@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet switch: receives packets, keeps them in shared memory, and sends them on, with PFC, ECN
 // and scheduling, window by window.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet topology: a topology as packets see it - hosts and packet switches, joined by cables from
 // port to port.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pause clock: until when the other end of a cable has paused which priorities (PFC), and for how
 // long that has been in all.
 //

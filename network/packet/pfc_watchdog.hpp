@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PFC watchdog: finds queues that pauses have held for too long.
 //
 // Where it sits: switches that have one keep it per port, beside its PauseClock. It is for pauses

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queue pairs: what everyone on the way knows of them - their routes - and what their receivers
 // know of their messages.
 //

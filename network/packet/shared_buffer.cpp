@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "network/packet/shared_buffer.hpp"
 
 #include "network/packet/packet.hpp"

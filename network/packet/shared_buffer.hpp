@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared buffer: a switch's packet memory as its ingress ports account for it, and when they must
 // ask for a pause (PFC).
 //

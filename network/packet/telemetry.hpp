@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In-band telemetry: what switches write about the ports that a packet leaves them by, for the
 // congestion control of its sender.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adaptive paths: which of the shortest paths a flow takes when it is sent where least is under
 // way.
 //

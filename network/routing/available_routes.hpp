@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AvailableRoutes: the routes that the network takes while some of its links are out.
 //
 // Where it sits: flow_fabric owns one and says which links to avoid; network/routing/ecmp, spray

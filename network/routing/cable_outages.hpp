@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cable outages: which cables are out or slow, as far as the network has noticed: it leads its
 // routes around those that are out.
 //

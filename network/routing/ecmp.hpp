@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ECMP paths: which of the shortest paths a flow takes, by hashing as switches do, or by its
 // destination.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hop weights: the capacity of each next hop towards a destination, so that traffic is divided by
 // capacity (WCMP).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Path delay: what the way of a message takes beside the time in which the message leaves its
 // source.
 //

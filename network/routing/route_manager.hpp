@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Route manager: in packet mode, decides which cables the routes of the network avoid, and tells
 // network cards and switches.
 //

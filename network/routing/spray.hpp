@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spray: a flow spread over all of its shortest paths, evenly or by their capacity, as packet
 // spraying does on average.
 //

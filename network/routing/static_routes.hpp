@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Static routes: tables of switches that a user gives, by which packets leave whatever the shortest
 // paths say.
 //

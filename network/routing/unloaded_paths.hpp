@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unloaded paths: what a message between two endpoints takes while nothing else is under way.
 //
 // Where it sits: what a run says of slots and windows (tools/simulation/run_notes) holds them

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the scripts of figures 12, 15 and 16 share: DLRM jobs that train together on the paper's three-level Clos, in flow mode with fast forward.
 
 The cluster is `topologies/presets/paper_clos_32k.textproto`, with fewer pods where fewer hosts are asked for: 32 leafs with a host each and 8 aggregation

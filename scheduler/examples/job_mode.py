@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the scripts of this folder share: running `weft` in job mode on a trace, and printing tables."""
 
 import csv

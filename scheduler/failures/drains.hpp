@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drains: hosts that are taken out of service for work on them, and for how long.
 //
 // Where it sits: JobLifecycle hands it the timers of drains. It sets the later ones, has Outages

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failure plan: which part of the cluster fails when, and how long its repair takes.
 //
 // Where it sits: Outages owns the plan of a run and takes failures from it in order of time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fleet: which hosts of the cluster serve jobs - what of them has failed, and which spares stand
 // in.
 //

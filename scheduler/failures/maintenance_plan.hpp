@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maintenance plan: which hosts are drained when, and for how long.
 //
 // Where it sits: Drains carries out the plan of a run.

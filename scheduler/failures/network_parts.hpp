@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network parts: switches and cables of a topology that can fail, and their names.
 //
 // Where it sits: scheduler/failures/part numbers what fails; this says what the numbers of kinds

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network service: what share of its speed each cable has at present, and which GPUs the network's
 // failures cut off.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outages: parts that have failed and do not work again yet, the GPUs that are out with them, and
 // spares.
 //

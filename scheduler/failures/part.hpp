@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of a cluster that can fail, and their names.
 //
 // Model: every GPU, every host, and one NIC for each GPU of a host. Names are those of a topology:

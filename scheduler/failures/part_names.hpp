@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Part names: finds a part of the cluster or its network by the name that a user gives it.
 //
 // Where it sits: failure logs and a scenario's events name parts; this reads the names and helps

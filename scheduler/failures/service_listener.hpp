@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Service listener: what failures and drains ask of whoever runs jobs on the cluster.
 //
 // Where it sits: Outages and Drains keep the state of parts and hosts. They call the listener where

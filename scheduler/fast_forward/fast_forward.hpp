@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fast-forward: which iterations of jobs that run workloads need not be simulated, and what is
 // risked by leaving them out.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scheduler/fast_forward/fast_forward_control.hpp"
 
 #include <algorithm>

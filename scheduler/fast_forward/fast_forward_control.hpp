@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fast-forward control: when sets of jobs are fast-forwarded and when they resume, and how they
 // fold.
 //

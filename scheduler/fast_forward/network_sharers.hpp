@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network sharers: which jobs use the network now, and which of them can slow each other down.
 //
 // Where it sits: FastForwardControl tells it of jobs that join and leave, and asks for their sets.

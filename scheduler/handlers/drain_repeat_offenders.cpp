@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scheduler/handlers/drain_repeat_offenders.hpp"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drains hosts that fail again and again, so that they are looked at instead of being given to the
 // next job.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event handler: a module of the user's that watches the cluster and acts beside the policy -
 // drains hosts, cancels jobs, ranks them anew, notes things.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scheduler/handlers/handler_calls.hpp"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handler calls: what handlers of a run are told, when, and what they do.
 //
 // Where it sits: JobLifecycle notes what happens and has handlers told after each event. What

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scheduler/handlers/priority_boost.hpp"
 
 #include <algorithm>

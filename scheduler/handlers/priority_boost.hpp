@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Priority boost: jobs that were hit by failures go before others, so that those who lost most do
 // not wait longest as well.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scripted events: what a scenario has happen at given times, and the record of what somebody
 // outside the policy did.
 //

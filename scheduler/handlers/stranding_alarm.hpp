@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stranding alarm: a row of events.csv when many GPUs have stood idle for long while jobs waited.
 //
 // Model: more than `gpus` GPUs are free and somebody waits, without a break for `after`; it is said

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attempt messages: what the scheduler publishes of attempts and tells hosts and the network about
 // them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attempt starts: what happens from the moment a job gets GPUs until it gets on.
 //
 // Where it sits: JobLifecycle has jobs started here, once the policy has chosen GPUs or a snapshot

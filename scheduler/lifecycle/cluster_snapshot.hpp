@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cluster snapshot: how far all jobs of a run have come at some instant, and where they run, so
 // that another run can go on from there.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cluster state: which GPU is held by which job, and which are in service.
 //
 // Where it sits: JobLifecycle owns the one of the run and is the only one to change it; placements

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cluster usage: how the cluster stood over time, as samples for the observer and as sums over the
 // run.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Duration model: how long a job of job mode holds its GPUs.
 //
 // Where it sits: part of a JobSpec; JobLifecycle draws from it when the job starts, each time the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elastic restart: a job that lost its GPUs goes on with fewer, where not all that it wants can be
 // had.
 //

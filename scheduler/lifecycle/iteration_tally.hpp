@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Iteration tally: puts the reports of a job's ranks together into iterations of the job.
 //
 // Where it sits: WorkloadProgress keeps one per job whose ranks are simulated.

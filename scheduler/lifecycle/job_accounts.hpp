@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job accounts: what became of jobs and of their GPUs' time - records, kept work, counters and
 // usage.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job attempt: a job's hold on its GPUs, from its start until it leaves them, as a state machine.
 //
 // Where it sits: JobStates keeps one for every job that holds GPUs. JobLifecycle and its parts take

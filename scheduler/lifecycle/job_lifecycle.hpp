@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job lifecycle: the scheduler as an entity - jobs arrive, wait, run and finish.
 //
 // Where it sits: built from the jobs of a run, a policy and a placer. Hosts hear of jobs by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job list: some of the run's jobs in an order, with removal from anywhere.
 //
 // Where it sits: JobStates keeps the waiting jobs (by submission) and the running jobs (by start)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job record: what became of a job, and who is told.
 //
 // Where it sits: JobAccounts fills one per job. JobLifecycle passes it to a JobObserver as things

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job specification: what the scheduler is told about a job before the run.
 //
 // Where it sits: made from a job trace or from a scenario; JobLifecycle takes all jobs of a run,

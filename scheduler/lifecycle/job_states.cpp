@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scheduler/lifecycle/job_states.hpp"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job states: what every job of a run is at present - not there yet, waiting, on GPUs or over.
 //
 // Where it sits: JobLifecycle takes jobs from state to state; its parts and the policies read

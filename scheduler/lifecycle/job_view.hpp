@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making of a JobView: what a policy or a handler may know of a job at an instant.
 //
 // Where it sits: JobLifecycle makes one whenever a pass or a handler asks.

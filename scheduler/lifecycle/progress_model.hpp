@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress model: how a job of job mode gets on while it holds GPUs - overhead of its start, work,
 // and checkpoints in between.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress watch: finds that a cluster gets nowhere - jobs that are stopped before anything of
 // their work is kept, again and again, and jobs that wait for parts which fail faster than they are
 // repaired.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scheduler events: the kinds of events that the scheduler sends to itself, and their payloads.
 //
 // Where it sits: included by JobLifecycle and by the parts of it that set timers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scheduler settings: how the scheduler goes about it, whatever its policy and placement.
 //
 // Where it sits: tools fill them from the table "scheduler"; JobLifecycle carries them out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scheduler wiring: what the scheduler reaches hosts and the network by.
 //
 // Where it sits: whoever assembles a run fills it in; JobLifecycle and its parts send by it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings change: what of the scheduler's settings becomes another from some time of a run on.
 //
 // Where it sits: tools make one for each `set` among the scripted events; JobLifecycle takes it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Snapshot capture: the state of all jobs and of the cluster as a ClusterSnapshot.
 //
 // Where it sits: JobLifecycle captures at the instant that it was asked for.

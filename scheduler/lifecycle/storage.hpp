@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Storage: where jobs' data and checkpoints lie, and what has to move before a job can begin.
 //
 // Where it sits: AttemptStarts asks it what a job that got GPUs has to fetch. In flow and packet

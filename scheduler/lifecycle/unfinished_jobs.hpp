@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unfinished jobs: what jobs do or wait for, whether any may still get on, and what is said if none
 // does.
 //

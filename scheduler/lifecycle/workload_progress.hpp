@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload progress: how a job that runs a workload gets on while it holds GPUs, as its ranks
 // report it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First fit: hosts in order, the first with room.
 //
 // Where it sits: the default Placer.

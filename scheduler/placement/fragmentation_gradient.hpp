@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fragmentation gradient: the host on which a job adds least to what the jobs of this run could not
 // use (Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation
 // Gradient Descent", ATC 2023, section 4).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gang placer: what placers share that keep a job on as few hosts as it needs; they differ in which
 // host takes it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Group placement: where a job of several hosts goes inside a group of hosts.
 //
 // Where it sits: shared by the placers that look at host groups.

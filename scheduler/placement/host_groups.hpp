@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host groups: which hosts are near each other, tier by tier.
 //
 // Where it sits: placers that look at the fabric ask it.

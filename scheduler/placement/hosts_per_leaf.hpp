@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameter of placers that look at leaves, for clusters that are given without a topology.
 // Thread safety: constants and pure functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packed: best fit - the host that is left with the fewest free GPUs, so that wholly free hosts
 // stay so for large jobs.
 //

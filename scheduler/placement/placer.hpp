@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placer: which free GPUs a job gets.
 //
 // Where it sits: JobLifecycle asks it whenever the policy wants to start a job. Placers are chosen

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rail-aware: jobs of several hosts take the same GPUs of each host, so that rings over their ranks
 // stay on rails.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spread: as many hosts as there are, each as few GPUs as can be, so that a job has the most NICs'
 // bandwidth for each GPU and hosts stay cool.
 //

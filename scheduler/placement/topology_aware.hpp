@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topology-aware: a job on as few tiers of the fabric as can be, and among such places where the
 // fabric is least busy.
 //

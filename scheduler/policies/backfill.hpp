@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EASY backfilling: first come, first served, and jobs from behind may use what stands idle as long
 // as that does not delay the head of the queue.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First come, first served: jobs start in order of submission.
 //
 // Where it sits: `fcfs` is the default SchedulingPolicy.

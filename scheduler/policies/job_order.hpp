@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job order: waiting jobs by rank, the best first, and the two ways of serving them - with GPUs
 // that are free, or also with those of jobs that rank behind.
 //

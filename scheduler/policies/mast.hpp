@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MAST-like: one scheduler for all regions of a fleet, with priorities, quotas of tenants, data
 // locality and preemption, that keeps GPUs from standing idle by choosing who starts when.
 //

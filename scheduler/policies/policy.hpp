@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scheduling policy: which waiting jobs start now, and which running ones make room for them.
 //
 // Where it sits: JobLifecycle calls schedule() once per instant at which jobs arrived or GPUs came

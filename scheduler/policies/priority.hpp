@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Priority with preemption.
 //
 // Model: jobs are ranked by their priority, the higher number first, and among equals by

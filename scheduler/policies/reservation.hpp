@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reservation: when a job that finds no GPUs now will find some, by what running jobs declared.
 //
 // Where it sits: policies keep one for the job at the head of the queue and let others pass only as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shortest (or smallest) job first, without preemption.
 //
 // Model: waiting jobs are ranked by their declared run time, their GPUs, or the product of both;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shortest remaining time first, with preemption.
 //
 // Model: jobs are ranked by what is left of their declared run time, the overhead of a start

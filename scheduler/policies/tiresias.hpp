@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Least attained service, as in Tiresias (Gu et al., NSDI 2019, section 3: discretized
 // two-dimensional LAS), with preemption.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The positive control: the right use beside each misuse. It must compile, or the misuses prove
 // nothing.
 #include "tests/compile_fail/variables.hpp"

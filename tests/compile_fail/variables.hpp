@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables of the strong types, for the expressions in CMakeLists.txt of this folder.
 #pragma once
 

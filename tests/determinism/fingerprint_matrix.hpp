@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fingerprint matrix: runs one scenario under every combination of threads, partition and
 // re-dealing (with changes between one thread and all) and expects one fingerprint, the one that
 // tests/determinism/fingerprints.txt holds for it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PHOLD (Fujimoto 1990): the customary load of event kernels, used by the determinism tests and by
 // bench/phold.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PHOLD under every combination of threads, partition and re-dealing.
 #include <gtest/gtest.h>
 

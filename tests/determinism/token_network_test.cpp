@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tokens on a network with per-link delays: on a ring, where a closed form knows where each token
 // ends, and on a random graph of rotor routers, where the order of simultaneous arrivals decides
 // everything and a naive sequential oracle knows it.

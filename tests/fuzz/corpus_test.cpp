@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every input that a fuzzer was started with or that once broke a reader, replayed.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fuzzer: reader_fuzz --reader=NAME [libFuzzer's options] CORPUS...
 //
 // Built by the preset `fuzz` (clang++, libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer);

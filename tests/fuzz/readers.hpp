@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The readers that take files from outside, by name: what the fuzzer feeds and what the corpus is
 // replayed through.
 //

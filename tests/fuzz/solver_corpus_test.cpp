@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs of the solver's fuzzer replayed: those kept in solver_corpus/, and random bytes.
 #include <gtest/gtest.h>
 

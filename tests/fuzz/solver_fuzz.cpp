@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fuzzer of the max-min solver: solver_fuzz [libFuzzer's options] CORPUS...
 //
 // Built and run as reader_fuzz is. A finding is left in crash-*; once mended, it goes to

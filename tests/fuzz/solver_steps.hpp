@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes as a small fabric and what happens to it, through the max-min solver and a slow oracle:
 // what the fuzzer of the solver feeds, and what its corpus is replayed through.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A golden case: a command, its inputs and what it must print, as a folder of files.
 //
 // Where it sits: golden_test.cpp runs every folder below tests/golden/cases against the `weft`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The canary of the golden harness: with the shell as the program, what is right passes and every
 // kind of wrong is found.
 #include "tests/golden/golden_case.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every folder below tests/golden/cases, run against the `weft` program of this build.
 //
 // WEFT_GOLDEN_UPDATE=1 in the environment writes what the program does as the new expectations

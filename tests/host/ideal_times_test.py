@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Packet mode: no transfer is faster than its ideal time says, and alone in the network it takes just that."""
 
 import csv

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small topologies for the network's tests.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The examples of scheduler/examples run, and small ones show what their README says."""
 
 import pathlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole runs in job mode on clusters whose parts fail.
 #include <gtest/gtest.h>
 

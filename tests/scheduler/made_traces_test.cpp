@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces made from job templates, replayed on a cluster of the size they were published of: do jobs
 // wait about as long as there?
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hosts that only pretend: each rank's iteration takes a time given by a formula. For runs of jobs
 // with workloads.
 #pragma once

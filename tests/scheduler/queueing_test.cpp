@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queueing theory: jobs of one GPU that come at random, against closed forms.
 #include <gtest/gtest.h>
 

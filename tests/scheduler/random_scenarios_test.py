@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Whole runs of clusters in which everything happens at once: each ends well, and in the same way on one thread and on two."""
 
 import collections

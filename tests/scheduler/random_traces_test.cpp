@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random traces against a naive scheduler written from the model's sentences, and properties that
 // any schedule has.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces of real clusters, replayed in job mode; skipped where the data is not there.
 #include <gtest/gtest.h>
 

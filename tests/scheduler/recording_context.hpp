@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recording context: the events that a part of the scheduler posts, for tests that run no engine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of the scheduler put together without JobLifecycle, for tests of one of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the scheduler share: making jobs, running a cluster in job mode, and reading
 // placements back.
 #pragma once

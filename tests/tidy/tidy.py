@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The house rules that a program can check.
 
 Usage: tidy.py ROOT RULE [--clang-format=PROGRAM]      or: tidy.py --list

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The canary of tidy.py: on a small good tree every rule is silent, and each of the small bad trees below must be found out."""
 
 import io

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ASTRA-sim's network descriptions: building blocks per dimension become cables between the right
 // NPUs.
 #include "topologies/formats/astra_network.hpp"

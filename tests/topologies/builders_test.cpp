@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builders: counts, rates, delays and levels derived by hand; impossible parameters.
 #include "topologies/builders.hpp"
 

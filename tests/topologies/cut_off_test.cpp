@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topologies/cut_off.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fabrics whose switches all have hosts, and BCube: counts, diameters and bisections from closed
 // forms; impossible parameters.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL's topologies: the inside of a server with the rates that NCCL itself counts on.
 #include "topologies/formats/nccl_topology.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Partition of a topology by zeta, with the numbers of a small Clos derived by hand.
 #include <gtest/gtest.h>
 

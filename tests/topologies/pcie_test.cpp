@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PCIe switches: they serve their own host, inside and out to its NICs, and nobody else.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers: what the files say is what the topology has; every kind of mistake is told with its
 // place and a remedy.
 #include "topologies/topology_reader.hpp"

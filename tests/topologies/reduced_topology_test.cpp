@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topologies/reduced_topology.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Structural routes against searched ones on small instances of every builder, and searched ones
 // against a naive oracle.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Servers by name: a machine's numbers stand for what is not given, in every builder.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is inside hosts: meshes without a switch, PCIe only, NICs as ports, hosts that differ; and
 // dual-plane rails.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimGrid platforms: every route has the delay and the rate that its list of links has; what cannot
 // be held is told.
 #include "topologies/formats/simgrid.hpp"

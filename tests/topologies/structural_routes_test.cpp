@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Structural routes against searched ones: direct fabrics, dual planes, meshes inside hosts and
 // hosts that differ, all pairs.
 #include <gtest/gtest.h>

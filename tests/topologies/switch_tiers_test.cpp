@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topologies/switch_tiers.hpp"
 
 #include <gtest/gtest.h>

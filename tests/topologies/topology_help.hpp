@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shorthand of the topology tests: build by name and settings, find nodes by name, catch
 // diagnostics.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph itself: ids, names, order of endpoints, and what build() refuses.
 #include "topologies/topology.hpp"
 

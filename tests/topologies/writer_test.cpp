@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writers: what was written is read again as the same graph; what cannot be written says why.
 #include "topologies/topology_writer.hpp"
 

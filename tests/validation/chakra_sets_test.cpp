@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Real traces on real networks: the four 16-rank Chakra sets on one switch and on three 32-GPU
 // networks in SimAI's topology format.
 //

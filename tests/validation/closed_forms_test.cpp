@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Closed forms: whole runs whose time follows from a line of arithmetic, derived beside each
 // expectation. Switches cut through, so that what packets add is left out: modes_agree_test looks
 // at that.

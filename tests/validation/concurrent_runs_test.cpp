@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several runs in one process at a time, each of several threads: every one is as it is alone.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Congestion in whole runs: found where it was put, blamed on the job that came last, whether ranks
 // are folded, iterations left out, or not.
 #include <gtest/gtest.h>

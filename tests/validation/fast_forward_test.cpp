@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fast forward against the full simulation: how far off it is, whether it says so, and what it must
 // not change.
 #include <gtest/gtest.h>

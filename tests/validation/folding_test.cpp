@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folding ranks that behave alike (host/symmetry/rank_folding) changes how long a run takes, not
 // what it says: the same runs with and without.
 #include <gtest/gtest.h>

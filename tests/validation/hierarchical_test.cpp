@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hierarchical collectives on a small rail-optimised fabric: time and bytes on every link follow
 // from a few lines of arithmetic.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives that switches carry out: time and bytes of whole runs follow from a few lines of
 // arithmetic.
 #include <gtest/gtest.h>

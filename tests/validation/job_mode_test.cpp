@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job mode on real traces: every job of the trace is in jobs.csv, no GPU is booked twice, and the
 // makespan respects the work.
 #include <gtest/gtest.h>

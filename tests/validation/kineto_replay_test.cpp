@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Real profiler traces replayed with their own measured times.
 //
 // The span of a trace is the time from the begin of its first event to the end of its last one, as

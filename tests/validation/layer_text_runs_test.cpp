@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workloads from text tables and templates, run as a whole: the same all-reduce from every source
 // ends at the same tick, passes and pipelines take the time that a line of arithmetic gives.
 #include <gtest/gtest.h>

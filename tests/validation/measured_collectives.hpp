@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measured collectives: what NCCL took on real machines beside what Weft simulates for them with
 // its defaults.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL's collectives on real machines beside what is simulated for them with defaults alone.
 #include "measured_collectives.hpp"
 

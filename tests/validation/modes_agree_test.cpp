@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow mode against packet mode where nobody meets anybody: any difference comes from queues,
 // marks, pauses or losses, and here there are none.
 #include <gtest/gtest.h>

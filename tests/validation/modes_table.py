@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs packet mode beside flow mode with all settings at their defaults: fifty random small scenarios, and ten workloads from the templates on 16 hosts of
 8 H100 GPUs with a 400G rail each. Prints a Markdown table: what both modes say, how long queues were against the length from which packets are marked (Kmin),
 and, where they were longer or times more than 2 % apart, what the run itself gives as the cause. Exit status 1 if the mean difference of the scenarios whose

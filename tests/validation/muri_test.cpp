@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 400 jobs of Muri (Zhao et al., SIGCOMM 2022) on 8 hosts of 8 GPUs, against what the cluster's
 // log says that became of each under SRTF and Tiresias.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What NCCL's tuner says of a collective and what its simulation takes agree, over machines,
 // numbers of hosts, kinds and sizes: so that no plan leaves links idle that the tuner counts on.
 #include <gtest/gtest.h>

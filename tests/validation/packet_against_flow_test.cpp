@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet mode under congestion control against flow mode on the same paths, and against what the
 // receivers' links can take at best.
 #include <gtest/gtest.h>

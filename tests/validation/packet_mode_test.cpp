@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet mode against what is known: a transfer alone takes its time to the tick, and where nothing
 // queues for long packet and flow mode agree.
 #include <gtest/gtest.h>

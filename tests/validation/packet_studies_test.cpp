@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet mode against two studies that were made with another simulator (Wang et al., NSDI 2026,
 // sections 9.2 and 9.3): how much packet memory switches need, and how many queue pairs a transfer.
 // In small, and so in direction and knee, not in numbers.

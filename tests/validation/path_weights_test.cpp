@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Next hops weighed by capacity (flow.path_weights) in whole runs: what flows get on unequal paths,
 // in both modes, while cables change, and folded.
 #include <gtest/gtest.h>

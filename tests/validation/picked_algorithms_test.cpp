@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `auto` picks (host/collectives/built_in_rules.textproto) is about the best single choice,
 // for sizes and groups on several machines.
 #include <gtest/gtest.h>

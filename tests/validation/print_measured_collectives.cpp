@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints the tables of measured and of published collectives that stand in README.md.
 #include <iostream>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints how flows that start one after the other share a link, as a table: shared_link
 // [ALGORITHM[,...]] [GBPS[,...]] [FLOWS[,...]] [apart=MICROSECONDS] [module.param=value]...
 #include <cstdio>

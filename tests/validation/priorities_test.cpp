@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Priorities, from the workload's text to the end of its collectives: two that meet on a link,
 // whose times follow from a line of arithmetic.
 #include <gtest/gtest.h>

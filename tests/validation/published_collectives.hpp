@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Published collectives: times that others published of nccl-tests and rccl-tests, mostly across
 // hosts, beside what Weft simulates for them.
 //

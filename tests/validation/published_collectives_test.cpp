@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What others published of NCCL and RCCL across hosts beside what is simulated for it with defaults
 // alone.
 #include "published_collectives.hpp"

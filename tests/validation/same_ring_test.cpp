@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One workload in several formats: the ring all-reduce of 64 ranks takes the same time to the tick,
 // whichever format it was read from.
 //

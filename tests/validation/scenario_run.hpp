@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a scenario as `weft run` does, in a folder of its own, and reads back the tables it wrote.
 #pragma once
 

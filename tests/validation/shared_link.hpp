@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flows that share a link in packet mode: how evenly, and how much of the link they use,
 // millisecond by millisecond.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Congestion control on links of 100 to 800 Gb/s: flows that start one after the other soon have
 // equal shares, keep the link busy and lose nothing.
 #include "shared_link.hpp"

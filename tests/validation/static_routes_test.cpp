@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs go by the routes of a user's own: the links that they load say so, in both modes and however
 // ranks are folded.
 #include <gtest/gtest.h>

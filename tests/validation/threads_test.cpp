@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole runs give the same bits for any number of threads and any partition: fingerprint, every
 // table, every figure of the model.
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the commonest cases with `weft run` and holds what comes out against what it should be: packet mode against flow mode where nothing collides,
 congestion control on one link and on a fat tree, collectives on machines that people know. Prints a Markdown table; exit status 1 if a target is missed.
 

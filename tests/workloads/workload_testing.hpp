@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers of the workload tests: temporary files, error texts, and the longest path computed the
 // slow way.
 #pragma once

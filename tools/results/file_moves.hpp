@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File moves: several files that get other names, or go, in one step.
 //
 // A process that is killed in the middle leaves nothing half done: a child of it, in a session of

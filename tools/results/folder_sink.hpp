@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folder sink: the files of a run's folder, written while the run goes on and completed when it
 // ends.
 //

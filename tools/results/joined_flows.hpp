@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joined flows: transfers of one op and iteration between the same endpoints, as one row.
 //
 // Where it sits: a FolderSink joins transfers once there are too many for a row each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory sink: all rows of a run, kept.
 //
 // Where it sits: whoever goes on computing with what a run told (probes, forecasts, tests,

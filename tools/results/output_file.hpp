@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output files: a result appears under its name only when it is complete.
 //
 // A file grows as `NAME.partial` and is renamed to NAME by commit(), or with others by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result sink: takes what a run has to tell, while it goes on.
 //
 // Where it sits: whoever starts a run (tools/simulation/run) hands it one: the folder of `weft run`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results folder: whose files are whose, and when they get their names.
 //
 // One run at a time: `manifest.json.partial` is there while a run goes on, and is locked (flock) by

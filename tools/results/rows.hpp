@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result rows: what a run tells of its jobs, transfers and links, one struct for each table.
 //
 // Where it sits: the simulation fills them (tools/simulation), a ResultSink takes them. Their

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run summary: the headline figures of a run; becomes summary.json and what `weft run` prints.
 //
 // Every figure has its unit in its name. Wall-clock figures describe the machine, not the model,

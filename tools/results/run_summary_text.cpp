@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a run summary: what `weft run` prints on screen when a run is over.
 #include <fmt/format.h>
 

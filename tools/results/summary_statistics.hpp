@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Summary statistics: what the rows of a run come to, for its summary.
 //
 // Where it sits: the simulation hands every row to one of these and to the sink of whoever asked.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Table: the columns of a result, with their units and meanings, and how a row fills them.
 //
 // Where it sits: tools/results/tables has one for each struct of tools/results/rows. Files, the

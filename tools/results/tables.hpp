@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables: file, columns, units and meanings of every result that is a table.
 //
 // Where it sits: tools/results/folder_sink writes by them, the reference in the documentation

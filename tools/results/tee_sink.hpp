@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tee sink: hands every row to two sinks.
 //
 // Where it sits: the simulation keeps statistics of the rows that a sink gets.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text pool: texts that outlive the rows they came with, each kept once.
 //
 // Where it sits: sinks that keep rows (memory_sink, joined_flows, trace_file), since the names in a

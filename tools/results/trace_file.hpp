@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trace file: trace.json, the trace events that Perfetto (ui.perfetto.dev) and chrome://tracing
 // draw.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assembly: the parts of one run, which refer to each other, and how they are put together.
 //
 // Where it sits: tools/simulation/run makes one for every time that a run begins. Entities are the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective rows: collectives and their groups from what single ranks recorded.
 //
 // Where it sits: ResultRows hands over the records of all hosts when a run is over.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Congestion report: which links slowed jobs, when, and whose start began it; with
 // flow.detect_congestion, in flow mode.
 //

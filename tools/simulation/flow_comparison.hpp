@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow comparison: what a run in packet mode comes to in flow mode, so that the difference is seen
 // beside the result.
 //

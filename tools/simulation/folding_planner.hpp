@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folding planner: which ranks of a run are simulated for others that are alike.
 //
 // Where it sits: an Assembly asks it for every job that is placed. With fast forward the scheduler

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forecast: forks a snapshot of a cluster - once as it is, once with what was asked about - and
 // tells what differs.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Iteration probe: how long an iteration of a workload takes when its job is alone on the
 // scenario's cluster.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/simulation/link_sampler.hpp"
 
 #include "core/check.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Link sampler: what links carried, and what waited for them, interval by interval
 // (`--sample=10us`).
 //

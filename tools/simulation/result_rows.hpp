@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result rows: what the entities of a run tell and record, as rows for a sink.
 //
 // Where it sits: the observer of the scheduler (jobs, iterations) and of the fabric (transfers)

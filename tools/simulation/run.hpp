@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run: carries a scenario out and hands its results to a sink.
 //
 // Where it sits: `weft run` and `weft predict`, probes, comparisons and studies call it. A run is a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run figures: what a run that has stopped came to as a whole - its makespan, counts and GPU time,
 // and the notes on what set its pace.
 //

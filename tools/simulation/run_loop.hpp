@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run loop: drives the engine to the end of a run, takes samples on the way, and ends runs in which
 // nothing gets on any more though events go on.
 //

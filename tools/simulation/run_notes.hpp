@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run notes: where a limit of the model's own settings, not the network, has set the pace of a
 // finished run.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Snapshot file: a cluster snapshot with what its run was started with, as protobuf text
 // (snapshot.proto).
 //

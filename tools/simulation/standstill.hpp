@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Standstill: why a run that has ended did not finish what it was to do.
 //
 // Where it sits: tools/simulation/run asks once the engine has stopped by itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stuck ranks: what the ranks of a run that cannot go on wait for, in words.
 //
 // Where it sits: the simulation calls it when no event is left and a job has not ended. What can be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfer origins: the op, iteration and communicator that a transfer belongs to.
 //
 // Where it sits: ResultRows asks for each transfer, so that flows.csv can be joined with

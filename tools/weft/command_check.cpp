@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `weft check`: validates inputs without running anything.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

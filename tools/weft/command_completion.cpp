@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `weft completion SHELL`: a script that completes commands, flags, their values, modules and
 // parameters in bash or zsh.
 //

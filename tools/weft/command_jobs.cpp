@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `weft jobs`: makes job traces from templates.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the command line of `weft`, runs one subcommand, turns failures into messages and exit
 // statuses.
 #include "tools/weft/commands.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `weft modules`: what can be chosen by name, with every parameter.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

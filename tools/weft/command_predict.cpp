@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `weft predict`: tells what a drain or a start would do to a running cluster.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

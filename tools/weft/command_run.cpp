@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `weft run`: simulates a scenario, or what the flags describe.
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `weft tables`: the columns of the tables that runs write, with their units and meanings.
 #include <CLI/CLI.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/weft/command_tree.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands of `weft` and their options as plain data, read from CLI11's tree, for what is
 // generated from them: completions and the manual page.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `weft workload`: looks at workloads, turns foreign ones into Weft's own files and makes new ones
 // from templates.
 #include <fmt/format.h>

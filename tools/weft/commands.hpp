@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line of `weft`, and its subcommands, one source file each. Each adds itself to the
 // command line and leaves behind what to do when it is chosen.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Help text: what `--help` prints, in lines of at most 80 columns that break between words.
 //
 // Where it sits: the formatter of the command line (tools/weft/command_line).

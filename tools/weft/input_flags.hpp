@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flags of every subcommand that reads files.
 #pragma once
 

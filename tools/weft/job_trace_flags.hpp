@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flags that say more about a job trace than its path, the same for every subcommand that reads
 // one.
 #pragma once

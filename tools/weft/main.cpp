@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `weft` command: all of it is in the library, so that tests can link it.
 #include "tools/weft/commands.hpp"
 

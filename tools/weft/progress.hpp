@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress line on stderr for long work: share of iterations, transfers or jobs done, events per
 // second, time left. Silent when stderr is not a terminal.
 #pragma once

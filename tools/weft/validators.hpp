@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of what flags are given, as strict as those of parameters: CLI11 reads "-1" as 2^64 - 1,
 // "010" as 8 and stops at the largest number.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BCube: servers with several ports, joined by small switches only, which pass on each other's
 // traffic (Guo et al., SIGCOMM 2009).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topologies/builders/builder_error.hpp"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builder error: a parameter that a topology builder cannot build from.
 //
 // Where it sits: every such message begins with the name of the builder, as the user wrote it.

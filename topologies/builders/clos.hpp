@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clos: three tiers with a chosen number of switches and oversubscription in each.
 //
 // Where it sits: a builder (builders.hpp). The defaults are the cluster of the paper's section 8.1:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clos fabric: servers below one, two or three tiers of switches, and next hops by arithmetic. The
 // common core of most builders.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dimensions: sizes such as 4x4x8, and coordinates of numbered places in such a grid.
 //
 // Where it sits: torus and hyperx read their sizes with it and number their routers by it.

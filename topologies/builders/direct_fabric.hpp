@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Direct fabric: routers that each have hosts, joined in a regular graph. The common core of torus,
 // dragonfly and hyperx.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dragonfly: groups of routers that look like one large router each, joined all to all (Kim, Dally,
 // Scott, Abts: ISCA 2008).
 //

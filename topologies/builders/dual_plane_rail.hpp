@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dual-plane rail: rail-optimised hosts whose NICs have two ports to two ToRs, as in Alibaba HPN
 // (Qian et al., SIGCOMM 2024).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fat tree: the k-ary fat tree of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008, section 3).
 //
 // Where it sits: a builder (builders.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HyperX: switches in a grid, all switches of a line joined with each other (Ahn, Binkert, Davis,
 // McLaren, Schreiber: SC 2009).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topologies/builders/lone_server.hpp"
 
 #include "core/check.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lone server: the GPUs of one host and what joins them, without a network.
 //
 // Where it sits: a builder (builders.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Multi-site: several equal fabrics in different places, joined by WAN links.
 //
 // Where it sits: a builder (builders.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Oversubscription: the rate of up-links when a ratio is given instead of a rate.
 //
 // Where it sits: clos and rail_optimized read the up-links of a tier with it.

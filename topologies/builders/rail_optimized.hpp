@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rail optimised: a NIC per GPU, and a leaf per NIC number, so that GPUs of equal number meet after
 // one switch.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Server: what builders put inside a host.
 //
 // Where it sits: builders describe their hosts by ServerShapes read from the parameters below and

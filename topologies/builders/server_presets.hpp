@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Server presets: machines by name, for the parameter `server` of every builder.
 //
 // Where it sits: read_server() asks for them, so does the manifest; `weft modules server` prints

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Servers: the hosts of a fabric in their order, alike or in groups that differ.
 //
 // Where it sits: builders read it with read_servers(), number their nodes by it and find the host

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topologies/builders/single_switch.hpp"
 
 #include "core/text/diagnostics.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Single switch: every host on one non-blocking switch. The fabric of closed forms.
 //
 // Where it sits: a builder (builders.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Size limit: what is too large to build.
 //
 // Where it sits: builders ask before they add the first node, with 64-bit numbers, so that the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Torus: routers in a grid of any number of dimensions, each joined to its neighbours, as in TPU
 // pods and many supercomputers.
 //

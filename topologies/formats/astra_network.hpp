@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of ASTRA-sim's analytical network descriptions (format "astrasim-network").
 //
 //   topology: [ Ring, FullyConnected, Switch ]    # a block per dimension, the innermost first

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of a topology for Graphviz.
 //
 // Where it sits: called by topology_writer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of topology.txt as the ns-3 RDMA simulators use it (format "hpcc").
 //
 //   nodes switches links

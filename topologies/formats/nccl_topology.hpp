@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of NCCL's topology files (format "nccl"): the inside of one server.
 //
 //   <system version="1">

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of numbers and texts separated by blanks: what topology files of the ns-3 family are made
 // of.
 //

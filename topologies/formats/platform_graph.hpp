@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Platform graph: hosts, switches and cables in the making, as formats that know neither servers
 // nor ports describe them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Route graph: which nodes a link joins, when all that is known are lists of links between nodes.
 //
 // Where it sits: formats/simgrid reads links without ends and routes such as "from A to B over l1,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of SimAI's topology files (format "simai").
 //
 //   nodes gpus_per_server nvswitches switches links gpu_type

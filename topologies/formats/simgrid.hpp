@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of SimGrid's platform files (format "simgrid"), XML of version 4 and 4.1.
 //
 //   <platform version="4.1">

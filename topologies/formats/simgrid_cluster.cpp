@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "topologies/formats/simgrid_cluster.hpp"
 
 #include <algorithm>

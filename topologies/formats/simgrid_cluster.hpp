@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The <cluster> of SimGrid: many hosts alike, joined as one of its four shapes.
 //
 // Where it sits: formats/simgrid reads the attributes into a SimgridCluster; this adds hosts,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimGrid notes: what the reader of SimGrid platforms had to change or leave out, told as the
 // topology's assumptions.
 // Where it sits: formats/simgrid and formats/simgrid_routes count while they read; the notes are

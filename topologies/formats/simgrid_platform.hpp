@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimGrid platform: what the elements of a platform file have declared so far, and readers of the
 // attributes that they share.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimGrid routes: reads the <route> and <zoneRoute> elements of a platform.
 //
 // Where it sits: formats/simgrid calls it for every zone, once all hosts and links are known;

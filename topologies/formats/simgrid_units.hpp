@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantities as SimGrid writes them.
 //
 // Where it sits: formats/simgrid and formats/simgrid_cluster read attributes with it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An XML file that can say where its elements and attributes stand.
 //
 // Where it sits: formats/simgrid and formats/nccl_topology read their files through it; pugixml

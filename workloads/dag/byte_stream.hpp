@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Byte stream: reads a binary file front to back without holding it in memory; gzip files are
 // unpacked on the way.
 //

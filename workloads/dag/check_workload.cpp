@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // check_workload(): do ranks agree? Cheap because ranks that share a role agree by construction.
 //
 // Collectives: per communicator, the distinct roles inside each group must issue the same sequence;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload: what a job runs - per role a DAG of operations, and which rank plays which role in
 // which groups.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DAG reader: Weft's own workload files (workload.proto) -> Workload.
 //
 // Where it sits: format "weft" of workload_reader. Text files are for hands: every mistake is

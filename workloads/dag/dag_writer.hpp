@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DAG writer: Workload -> Weft's own workload files, text or binary (workload.proto).
 //
 // Where it sits: `weft workload import` writes what a foreign format held; generators write what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types of tensors and their sizes: the one table.
 //
 // Where it sits: readers turn "1000 elements of BF16" into bytes with it. 4-bit types take half a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of what a workload may say, checked by every reader so that sums over one rank fit their
 // 64 bits; what overflows later still (many iterations of long ops) ends the run as [beyond-clock].
 // Thread safety: constants.

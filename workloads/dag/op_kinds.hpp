@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Op kinds: what ops do, which collectives there are, and where ops run.
 //
 // Where it sits: ops of a workload (workloads/dag/dag) say so; the host's collective algorithms go

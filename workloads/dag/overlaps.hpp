@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Overlaps: how many ops that share a resource may run at the same time because no dependency
 // orders them.
 //

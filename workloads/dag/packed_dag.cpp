@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The binary side of dag_reader: reads the fields of the file one by one, so that only one piece of
 // packed ops is in memory at a time.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank list: "0-7,16,32-62:2" - numbers, ranges, and ranges with a step, separated by commas.
 //
 // Where it sits: hand-written workloads name ranks of roles and groups this way; the writer prints

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Split tables of a workload file: what its all_to_all_v ops divide by.
 //
 // Where it sits: read by workload_frame for the text and the binary side of dag_reader; internal to

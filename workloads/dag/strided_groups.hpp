@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strided groups: how parallel training divides ranks - every group has `size` ranks that are
 // `stride` apart.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Summary: what a workload contains, for `weft workload show`.
 //
 // Where it sits: tools prints the text or turns the struct into JSON. Sums over all ranks stop at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topological order: Kahn's algorithm and a cycle finder over any adjacency.
 //
 // Where it sits: RoleBuilder sorts ops with it, trace readers sort nodes. Among the ready nodes the

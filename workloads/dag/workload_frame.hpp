@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload frame: everything of a workload file but its ops - ranks, communicators, split tables,
 // who plays which role.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counted note: "1 barrier runs as an all-reduce", "2 barriers run as all-reduces" for
 // Workload::assumptions.
 // Where it sits: under workloads/formats, whose readers count what a format leaves open.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow list: transfers that start at given times, with no job around them.
 //
 // Where it sits: readers (formats/hpcc_flows) make one; `weft run --flows` replays it on a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Format options: formats chosen by name from a list, the options that each of them reads, and the
 // refusal of an option that would be ignored in silence.
 //

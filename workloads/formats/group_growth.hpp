@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Group growth: what becomes of process groups where one recorded rank stands for more ranks than
 // were recorded.
 //

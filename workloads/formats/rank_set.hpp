@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank set: what readers of traces with one file per rank share - process groups become
 // communicators, equal ranks share a role.
 //

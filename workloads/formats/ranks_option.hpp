@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks option: what the readers say of a number of ranks that the user gives, and of a rank that
 // two files of a set are traces of.
 //

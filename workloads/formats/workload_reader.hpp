@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload reader: a file in any known format -> Workload.
 //
 // Where it sits: `weft run`, `weft check` and `weft workload` load workloads through it. A new

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fitted jobs: a job trace drawn from laws that are fitted to a cluster's aggregates.
 //
 // Where it sits: the factory of all job_templates(); published_clusters gives the parameters their

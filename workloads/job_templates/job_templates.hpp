@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job templates: job traces that are made up so that their aggregates are those that a cluster's
 // operators published, for users who have no trace of their own.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Published clusters: the aggregates of SenseTime's Helios clusters and of Shanghai AI Laboratory's
 // Seren and Kalos.
 //

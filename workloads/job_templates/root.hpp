@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Root of a monotone function, for fits.
 //
 // Where it sits: size_law and run_time_law, whose parameters are roots, one inside the other.

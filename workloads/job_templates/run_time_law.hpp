@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run-time law: how long jobs run, from the mean, the median and the maximum of their run times and
 // from the GPU time of those that completed, were cancelled and failed.
 //

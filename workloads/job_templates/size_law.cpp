@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "workloads/job_templates/size_law.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Size law: how many jobs want how many GPUs, from their mean and their maximum.
 //
 // Where it sits: fitted_jobs draws the GPUs of its jobs from it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Week profile: when in the week jobs are submitted.
 //
 // Where it sits: fitted_jobs submits its jobs by it.

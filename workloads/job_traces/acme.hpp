@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Acme: job logs of the Seren and Kalos clusters of the Shanghai AI Laboratory (Hu et al., NSDI
 // 2024; trace_seren.csv, trace_kalos.csv of AcmeTrace).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gavel: job lists of the Gavel scheduler (Narayanan et al., OSDI 2020; *.trace).
 //
 // No header; per line, separated by tabs:

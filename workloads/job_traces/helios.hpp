@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helios: job logs of SenseTime's GPU clusters (Hu et al., SC 2021; cluster_log.csv of HeliosData).
 //
 //   job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job trace: which jobs arrive when, how many GPUs they want and how long they run.
 //
 // Where it sits: readers (workloads/job_traces/) make one; the scheduler replays it in job mode,

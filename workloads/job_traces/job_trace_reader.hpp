@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job-trace reader: a file in any known format -> JobTrace.
 //
 // Where it sits: `weft run --jobs=FILE:format`, `weft check` and scenarios load traces through it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Muri: the job traces of Muri (Zhao et al., SIGCOMM 2022), derived from Philly's.
 //
 // job_id, num_gpu, iterations, priority (optional) are plain numbers; submit_time and duration are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Muri results: what the jobs of a Muri trace really did on the 64 GPUs of its cluster (Zhao et
 // al., SIGCOMM 2022; result_*_job.csv).
 //

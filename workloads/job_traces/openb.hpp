@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // openb: pods of Alibaba's GPU-sharing cluster (Weng et al., USENIX ATC 2023; openb_pod_list_*.csv
 // of cluster-trace-gpu-v2023).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Philly: the job trace of Microsoft's GPU cluster (Jeon et al., USENIX ATC 2019) in the form
 // timestamp,duration,num_gpus,gpu_time,cluster.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Start-end log: job logs with submission, start and end of each job, as Slurm's accounting writes
 // them; what Helios and Acme share.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timestamp: the dates and epoch times of job traces, brought to one clock.
 //
 // Where it sits: under the readers in workloads/job_traces/. Each format knows the zone of dates

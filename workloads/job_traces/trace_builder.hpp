@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trace builder: what all job-trace readers share - faults of rows, submissions on one clock,
 // unique names, order.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weft CSV: our own job trace, one job per row.
 //
 //   job,submit_s,gpus,run_s,iterations,group,priority

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zone database: the clock changes of a named time zone, as the machine's copy of the IANA database
 // has them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cluster summaries: aggregates per cluster as the Helios (Hu et al., SC 2021) and Acme (Hu et al.,
 // NSDI 2024) data sets publish them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gavel throughputs: measured training steps per second by GPU type, job type and number of GPUs
 // (Narayanan et al., OSDI 2020; physical_cluster_throughputs.json).
 //

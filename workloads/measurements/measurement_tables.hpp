@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measurement tables: foreign tables that are no workload and no job trace, by format.
 //
 // Where it sits: `weft check FILE:format` checks and prints them; scenarios use pollux and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placement times: how long one iteration of a job takes, by where its GPUs are, as measured.
 //
 // Where it sits: readers in workloads/measurements/ make them; in job mode a job with such a table

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "workloads/measurements/pollux_placements.hpp"
 
 #include <algorithm>

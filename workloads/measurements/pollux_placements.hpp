@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pollux placements: measured training step times by placement and batch size (Qiao et al., OSDI
 // 2021; *_placements.csv of its simulator), on 16 hosts of 4 T4 each.
 //

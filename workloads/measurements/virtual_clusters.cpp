@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "workloads/measurements/virtual_clusters.hpp"
 
 #include <array>

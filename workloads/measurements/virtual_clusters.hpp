@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Virtual clusters: how many nodes each virtual cluster of a Helios cluster has
 // (venus_vc_config.csv).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Template "collectives": one collective after the other, with a pause between them. The plainest
 // load for a fabric.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Template "data_parallel": every rank holds the whole model; gradients are all-reduced in buckets
 // while backward goes on.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Template "dlrm": a deep-learning recommendation model - dense layers in data parallel, embedding
 // tables spread over the ranks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Template "llm": a dense decoder in tensor, pipeline and data parallelism.
 //
 // Where it sits: one of workload_templates(); templates/transformer has the model.

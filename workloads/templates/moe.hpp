@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Template "moe": a decoder whose MLPs are experts, spread over ranks that exchange tokens by
 // all-to-alls.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Role script: writes the program of one role line by line, the way a training loop issues it to a
 // GPU.
 //

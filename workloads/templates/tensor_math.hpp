@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor math: from shapes to bytes and from floating-point operations to time, with limits
 // checked.
 //

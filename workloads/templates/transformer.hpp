@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transformer: one training iteration of a decoder with tensor, pipeline, data and expert
 // parallelism.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Template "unet": a U-Net (arXiv 1505.04597) in data parallel - an encoder, a decoder, and skip
 // connections between equal levels.
 //

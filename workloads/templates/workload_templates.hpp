@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload templates: workloads that are made from a name and parameters, for users who have no
 // trace.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // batch nodes do in windows what they would do one event at a time: a network of store-and-forward
 // nodes against a naive sequential oracle, under every partition and number of threads.
 #include "core/engine/batch_process.hpp"

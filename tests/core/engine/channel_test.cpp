@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Channels hand over at the end of a window, and the barrier orders the two sides.
 #include "core/engine/channel.hpp"
 

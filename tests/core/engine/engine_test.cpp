@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine's contract: order, connections, failures, interrupts, pieces, progress, re-dealing.
 #include "core/engine/engine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The event queue against a naive oracle: std::multimap in key order.
 #include "core/engine/event_queue.hpp"
 

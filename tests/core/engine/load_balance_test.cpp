@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/load_balance.hpp"
 
 #include <gtest/gtest.h>

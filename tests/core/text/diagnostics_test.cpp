@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Golden texts of diagnostics.
 #include "core/text/diagnostics.hpp"
 

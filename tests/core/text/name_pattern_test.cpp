@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/text/name_pattern.hpp"
 
 #include <gtest/gtest.h>

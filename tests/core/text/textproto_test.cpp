@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strict protobuf text, tried on a schema that the protobuf library brings along
 // (descriptor.proto).
 #include "core/text/textproto.hpp"

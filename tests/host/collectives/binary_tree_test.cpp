@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary trees over 0..n-1: every member but the root hangs below exactly one other, odd members
 // are leaves, and the height is that of a binary tree.
 #include "host/collectives/binary_tree.hpp"

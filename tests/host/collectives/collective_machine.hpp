@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Executes the programs of a collective's plan without a network, with messages that arrive in
 // random order, and follows the data: whose contributions each part of each buffer holds.
 // expect_carried_out() holds the result to what the collective means.

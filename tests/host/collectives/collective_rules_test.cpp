@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective rules: which rule stands, condition by condition; and that `auto` carries out whatever
 // some algorithm can.
 #include "host/collectives/collective_rules.hpp"

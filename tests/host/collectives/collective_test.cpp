@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective programs, executed without a network: every algorithm moves the right data and the
 // right number of bytes for any group.
 #include "host/collectives/collective.hpp"

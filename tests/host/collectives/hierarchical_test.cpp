@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hierarchical collectives: layouts in any order, aggregation by rail, pieces, and what they
 // refuse.
 #include "host/collectives/hierarchical.hpp"

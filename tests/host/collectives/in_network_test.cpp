@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Algorithms that let switches reduce: what they carry out, what each rank brings, and what they
 // refuse.
 #include <gtest/gtest.h>

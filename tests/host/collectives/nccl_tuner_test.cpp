@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL's tuner: what it has for which group, what that takes by its closed forms, and whose
 // constants it takes.
 #include "host/collectives/nccl_tuner.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL tuning table: ranges end where the tuner changes its mind, costs are those of its closed
 // forms.
 #include "host/collectives/nccl_tuning_table.hpp"

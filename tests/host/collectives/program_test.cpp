@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective programs from files: what was read moves the right data, as a machine of its own
 // finds; what is wrong is found.
 #include "host/collectives/program.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protocols: what flags cost.
 #include "host/collectives/protocol.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compute clock: ends of ops at changing speeds, derived by hand.
 #include "host/ranks/compute_clock.hpp"
 

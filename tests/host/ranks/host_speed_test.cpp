@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host speeds: factors multiply while they hold, and stragglers are drawn by seed.
 #include "host/ranks/host_speed.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Message tags pack and unpack without losing a bit, streams are told apart, and the iteration gets
 // the bits that are left.
 #include "host/ranks/message_tag.hpp"

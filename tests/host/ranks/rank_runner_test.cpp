@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks on a network without contention: every message takes alpha + bytes / rate, however many are
 // under way. All expected times follow from that by hand.
 #include "host/ranks/rank_runner.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DCQCN step by step, as the equations say, and its laziness: the same bits however often it is
 // asked.
 #include "host/transport/dcqcn.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow lists start in order of time, and lists that do not fit the topology are refused with the
 // line.
 #include "host/transport/flow_list_source.hpp"

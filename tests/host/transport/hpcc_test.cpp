@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HPCC step by step, as its algorithm says.
 #include "host/transport/hpcc.hpp"
 

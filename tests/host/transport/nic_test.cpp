@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network cards over real switches: times to the tick, shares, congestion control's fixed point,
 // losses made good, and one fingerprint.
 #include "host/transport/nic.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Swift step by step, as its algorithm says.
 #include "host/transport/swift.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Profiles of switches: what their text says, which switches and priorities it is for, and what is
 // refused.
 #include "host/transport/switch_profiles.hpp"

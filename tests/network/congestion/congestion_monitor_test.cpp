@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "network/congestion/congestion_monitor.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trees of switches and what operations put on their links, by hand.
 #include "network/in_network/switch_operations.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Level repair: levels by hand, and what only long or odd sequences of changes meet.
 #include "network/max_min/level_repair.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two slow ways to max-min fair rates, independent of the solver and of each other: exact rational
 // arithmetic, and the textbook loop in doubles.
 #pragma once

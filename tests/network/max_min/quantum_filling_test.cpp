@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "network/max_min/quantum_filling.hpp"
 
 #include <gtest/gtest.h>

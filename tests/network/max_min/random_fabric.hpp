@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small random fabric and what happens to it: batches of arrivals, departures and capacity
 // changes, and the check of each by an oracle.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet switches against what can be worked out by hand: times to the tick, shares, pauses and
 // when they come, marks, drops; and one fingerprint however a fabric is cut and run.
 #include "network/packet/packet_switch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packet traffic for tests and benchmarks of switches: endpoints that send at line rate, and
 // fabrics to send over, without hosts or transport.
 #pragma once

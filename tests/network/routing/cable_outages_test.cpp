@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "network/routing/cable_outages.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow paths on a k-ary fat tree as plain link numbers, for solver tests and benchmarks that need
 // no topology.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Says what a topology and a workload hold and which scheduling policies there are, as the
 // libraries of an installed Weft tell.
 #include <iostream>

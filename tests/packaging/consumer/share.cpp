@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rates of two flows that share a link of 100, one of which may take 30 at most, with the installed
 // solver: 30 and 70.
 #include <iostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scheduler/failures/maintenance_plan.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scheduler/failures/network_service.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Service log: a listener that writes down what failures and drains ask of it.
 #pragma once
 

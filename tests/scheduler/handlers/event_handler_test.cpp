@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What handlers are told, when, and what becomes of what they do; and the handlers that come along.
 #include "scheduler/handlers/event_handler.hpp"
 

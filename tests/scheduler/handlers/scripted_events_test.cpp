@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a scenario has happen by hand: cancellations of jobs in every state, drains with a notice of
 // their own, and the record of events; and whole runs of random traces with random events, in which
 // no work may get lost or counted twice.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs that go on from a snapshot of another one.
 #include "scheduler/lifecycle/cluster_snapshot.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timelines in job mode, derived by hand.
 #include "scheduler/lifecycle/job_lifecycle.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scheduler/lifecycle/job_view.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs that run workloads and are preempted, fail or move, on hosts that only pretend.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where data and checkpoints lie, what jobs fetch of them, and when their ranks begin.
 #include "scheduler/lifecycle/storage.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "scheduler/lifecycle/unfinished_jobs.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs that run workloads, on hosts that only pretend: each rank's iteration takes a time given by
 // a formula.
 #include <gtest/gtest.h>

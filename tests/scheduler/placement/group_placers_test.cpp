@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placers that look at the fabric: which hosts are near each other, as few tiers as can be, the
 // least contention, and equal rails.
 #include <gtest/gtest.h>

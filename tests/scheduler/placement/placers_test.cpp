@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every placer keeps to, and what is particular to each (first_fit has a file of its own).
 #include "scheduler/placement/placer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mast by hand, one rule at a time, and its promises on random traces.
 #include "scheduler/policies/mast.hpp"
 

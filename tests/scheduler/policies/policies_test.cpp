@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each policy by hand, and what holds for every schedule of any of them.
 #include "scheduler/policies/policy.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves of files are all carried out or none, and a kill does not cut them in half.
 #include "tools/results/file_moves.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run's folder: which transfers are listed how.
 #include "tools/results/folder_sink.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result files appear complete or not at all, and tables quote and print exactly.
 #include "tools/results/output_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose files in a folder are whose: only what a manifest lists goes, one run has the folder at a
 // time, and its files get their names at once.
 #include "tools/results/results_folder.hpp"

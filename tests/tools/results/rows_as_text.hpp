@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a run as text, so that two runs can be compared: every cell of every table.
 #pragma once
 

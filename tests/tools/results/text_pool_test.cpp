@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/results/text_pool.hpp"
 
 #include <gtest/gtest.h>

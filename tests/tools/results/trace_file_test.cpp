@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // trace.json: every track says which rank it is, and for how many it stands where ranks were
 // folded.
 #include <gtest/gtest.h>

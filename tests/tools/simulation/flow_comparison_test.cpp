@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow comparison: what a run in packet mode comes to in flow mode, or why that is not known,
 // whatever the machine is busy with.
 #include "tools/simulation/flow_comparison.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables that can be joined: transfers with their collectives, iterations and list rows, links with
 // their tiers, percentiles with the rows that they are of. Every new column is computed once more.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Utilization of links is over the makespan, whatever the clock goes on for after it.
 #include <gtest/gtest.h>
 

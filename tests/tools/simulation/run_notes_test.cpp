@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run notes: a run says where slots, windows or headroom have set its pace, and says nothing where
 // they have not.
 #include "tools/simulation/run_notes.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs as values: no folder, and nothing but rows for a sink. Several at a time:
 // tests/validation/concurrent_runs_test.cpp.
 #include "tools/simulation/run.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Snapshots that are written and read again.
 #include "tools/simulation/snapshot_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs in which nothing gets on end by themselves, say why, and leave what was finished: status 1.
 #include <gtest/gtest.h>
 #include <sys/resource.h>

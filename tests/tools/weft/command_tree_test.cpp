@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree of commands as data, and the manual page that is made of it.
 #include "tools/weft/command_tree.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What release builds are hardened by can be seen in the binary: cmake/WeftHardening.cmake.
 #include <elf.h>
 #include <gtest/gtest.h>

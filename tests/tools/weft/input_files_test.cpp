@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs that are no files, that lie about what they hold or that are one long line: refused or
 // read, within bounds of memory and time.
 #include <gtest/gtest.h>

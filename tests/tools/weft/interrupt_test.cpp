@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C: a run that is interrupted says so, ends with status 130, and leaves complete files with
 // what was finished.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flags that take whole numbers take nothing else: no sign, no blank, nothing beyond their type, no
 // octal by a leading zero.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The progress line shows share, simulated time, speed and time left.
 #include "tools/weft/progress.hpp"
 

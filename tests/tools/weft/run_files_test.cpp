@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happens to files when runs go wrong: killed, starved of disk, two at a time, over their own
 // inputs.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `weft` as a process of its own, with limits, so that tests can kill it and starve it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "workloads/formats/layer_text/layer_text.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job templates: samples have the published aggregates, fits find the parameters that made the
 // aggregates, mistakes are told.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The job logs of real clusters: what becomes a job, what is left out and why, and what --strict
 // makes of it.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of measurements: what they give for a placement, and what is wrong with damaged ones.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Content checks: whether a scenario has somewhere to run and something to run, of kinds that go
 // together.
 //

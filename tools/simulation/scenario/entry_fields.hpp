@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entry fields: fields that several messages of a scenario file have, and how a condition on one is
 // required.
 //

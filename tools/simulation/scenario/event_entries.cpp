@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/simulation/scenario/event_entries.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event entries: what a scenario file has happen at given times.
 //
 // Where it sits: the scenario reader asks once cluster, failures, maintenance and the names of all

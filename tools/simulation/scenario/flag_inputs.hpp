@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flag inputs: what the flags of a run name and override, beside or in place of a scenario file.
 //
 // Where it sits: load_scenario() calls it when the scenario file, if there is one, has been read.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host list: hosts as scenario files and parameters name them, "0-7,16,32-62:2".
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host speed entries: what a scenario file says of the speed of hosts.
 //
 // Where it sits: the scenario reader asks once the cluster is known; host/ranks/host_speed makes

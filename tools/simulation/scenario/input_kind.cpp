@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/simulation/scenario/input_kind.hpp"
 
 #include <algorithm>

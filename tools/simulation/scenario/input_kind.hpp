@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kind of input a file is, by its format or, for our own text files, by its first field.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job entries: the jobs of a scenario file, those that its events submit among them.
 //
 // Where it sits: the scenario file reads them first; modes and durations follow when the mode of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/simulation/scenario/job_rules.hpp"
 
 #include <algorithm>

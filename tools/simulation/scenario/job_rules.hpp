@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job rules: what the jobs of a trace run, by their number of GPUs, name, group and model.
 //
 // Where it sits: a scenario's `jobs { file: ... rule { ... } }` becomes rules; load_scenario()

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Larger jobs: what becomes of the jobs of a trace that want more GPUs than the cluster has.
 //
 // Where it sits: check_jobs() refuses a run with such a job, since none of them could ever start.

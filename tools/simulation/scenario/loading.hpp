@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loading: a scenario on its way from file and flags, and the mistakes found so far.
 //
 // Where it sits: load_scenario() makes one; every step of loading adds to it. A step that fails

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Module uses: in which runs the parameters of a module are asked for.
 //
 // Where it sits: unused_settings notes parameters of modules that take no part in a run; `weft

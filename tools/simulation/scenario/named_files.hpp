@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Named files: what readers of foreign files say about the fields of a scenario that name them.
 //
 // Where it sits: entries of a scenario file read other files with read_named_file(). The options of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule set `nccl` as text: for every machine which algorithm and protocol the tuner takes from
 // which size on, and what it weighs.
 // Thread safety: pure functions.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notes: what a scenario assumes, as it is told to people.
 //
 // Where it sits: every step of loading adds to Scenario::assumptions; load_scenario() makes them

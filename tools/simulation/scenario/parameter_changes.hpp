@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameter changes: the parameters that a scenario's events set while the run goes on, and what
 // they make of the scheduler's settings.
 //

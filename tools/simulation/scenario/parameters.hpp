@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters of a run: one ParamSet per module, set by "module.param" names from the scenario's
 // `set` and from --set. The name "preset" chooses a preset (host/presets), whose values stand for
 // what no setting names.

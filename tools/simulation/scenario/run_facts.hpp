@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run facts: what conditions in tables of parameters ask about a run beside its parameters.
 //
 // Where it sits: rows and modules say in which runs they have an effect (core/text/run_condition);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run flags: what the command line of a run says beside its scenario file.
 //
 // Where it sits: `weft run` and `weft check` fill the struct, load_scenario() reads it. Flags

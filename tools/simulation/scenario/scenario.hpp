@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenario: everything a run needs, read and checked before it starts.
 //
 // Where it sits: made from SCENARIO.textproto (scenario.proto) or from the flags of `weft run`; the

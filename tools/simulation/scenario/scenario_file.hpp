@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenario file: SCENARIO.textproto as a whole, whose parts the readers of its entries take.
 //
 // Where it sits: load_scenario() makes one and asks for the steps in the order in which they become

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Service: which parts of the cluster fail, which hosts are spares, and when hosts are drained.
 //
 // Where it sits: load_scenario() asks when the cluster is known. Logs and plans are read here;

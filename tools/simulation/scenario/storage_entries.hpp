@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Storage entries: where jobs' data and checkpoints lie, as a scenario file and the parameters
 // "storage" say it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Switch entries: `switches { ... }` of a scenario, which gives switches memory and marks of their
 // own in packet mode.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topology entries: the `topology { ... }` or `cluster { ... }` of a scenario file, and the files
 // that --topology names.
 //

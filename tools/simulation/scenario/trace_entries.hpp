@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trace entries: the `jobs { file: ... rule { ... } }` messages of a scenario file, and their
 // rules.
 //

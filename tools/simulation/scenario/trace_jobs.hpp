@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trace jobs: job traces are read, share an origin of time, and give their jobs what the rules say.
 //
 // Where it sits: entries of a scenario file and the flag --jobs name traces. Rules may need to run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unused flags: a flag that says something about an input that is not given would be ignored in
 // silence, so it is an error.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unused settings: a parameter that was set and has no effect in the run is noted, since the run is
 // the same without it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload entries: the `workload { ... }` messages of a scenario file.
 //
 // Where it sits: jobs, their elastic parts and the rules of job traces have such messages. A

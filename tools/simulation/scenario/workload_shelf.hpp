@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload shelf: the workloads of a scenario, each read or made once however many jobs run it.
 //
 // Where it sits: loading takes workloads of files, templates and flags from it. Each workload that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chakra import: a set of MLCommons Chakra execution traces, PREFIX.0.et ... PREFIX.N-1.et (each
 // may be .et.gz) -> Workload. A set without such files may be in JSON form: PREFIX.0.json ...
 // PREFIX.N-1.json (or .json.gz).

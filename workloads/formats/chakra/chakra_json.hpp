@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chakra JSON: a Chakra trace as text, as chakra_jsonizer and Chakra's JSON feeder write it.
 //
 //   {"version": "0.0.4"}{"name": "COMP", "type": "COMP_NODE", "durationMicros": "5"}{...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chakra message: a node of a Chakra trace as the file says it, and its decoding from the wire.
 //
 // Where it sits: formats/chakra_trace reads nodes one by one from a source - the binary files (.et)

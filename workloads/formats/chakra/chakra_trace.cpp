@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "workloads/formats/chakra/chakra_trace.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chakra trace: one rank's file (PREFIX.RANK.et, its JSON form PREFIX.RANK.json, or either as .gz)
 // as arrays, in the order in which its ops are to be issued.
 //

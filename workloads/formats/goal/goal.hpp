@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GOAL import: a schedule in GOAL text (formats/goal_text) -> Workload.
 //
 // Where it sits: format "goal" of workload_reader.

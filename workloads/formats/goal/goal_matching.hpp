@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GOAL matching: which message a receive gets where the text leaves it open.
 //
 // Where it sits: formats/goal asks for it when a schedule has receives from any source or with any

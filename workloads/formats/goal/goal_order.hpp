@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GOAL order: do the dependencies of a rank alone say in which order its equal messages are issued?
 //
 // Where it sits: formats/goal asks it of every rank. Equal messages - sends, or receives, of one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "workloads/formats/goal/goal_text.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GOAL text: the schedules of LogGOPSim (Hoefler, Schneider, Lumsdaine, "LogGOPSim", LSAP 2010),
 // rank by rank, as arrays.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hpcc flows: the flow list of the ns-3 RDMA simulators (flow.txt of HPCC, Li et al., SIGCOMM 2019)
 // -> FlowList.
 //

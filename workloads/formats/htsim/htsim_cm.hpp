@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // htsim import: a connection matrix (formats/htsim_matrix) -> Workload.
 //
 // Where it sits: format "htsim" of workload_reader.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // htsim matrix: a connection matrix (.cm) of the htsim simulators (csg-htsim, uet-htsim), as
 // written.
 //

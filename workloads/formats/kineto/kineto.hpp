@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto import: traces of PyTorch's profiler, one file per rank -> Workload (format "kineto").
 //
 // PATH is one file, a folder (all its .json and .json.gz files), or the beginning of the names of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "workloads/formats/kineto/kineto_communication.hpp"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto communication: what a kernel of a profiler trace moves between ranks, put together from
 // all events that describe it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto files: which files of a folder make up a set of traces, and which rank each of them is.
 // Where it sits: formats/kineto reads the files; workload_reader names them in its messages.
 // Thread safety: functions without state of their own; they read folders.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto groups: which ranks take part in a communication of a profiler trace, and their
 // communicator.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto iterations: where the iterations of a profiler trace begin and end, which of them are
 // alike, and which one stands for all.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto notes: what the import of a trace had to assume, counted while it runs and told as
 // Workload::assumptions.
 // Where it sits: formats/kineto and its placement of communication count; the notes are written at

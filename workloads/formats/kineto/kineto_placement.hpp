@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto placement: turns the communication of a profiler trace into ops of the workload.
 //
 // Where it sits: formats/kineto collects the communication of all ranks in a KinetoSet; this gives

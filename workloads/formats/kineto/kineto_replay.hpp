@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto replay: the dependencies that a profiler trace does not write down, rebuilt from what it
 // does - one rank as ops and edges.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto set: the traces of all ranks of a job on their way into a workload.
 // Where it sits: formats/kineto fills it from the files; formats/kineto_placement turns its
 // communication into ops of the DAG.

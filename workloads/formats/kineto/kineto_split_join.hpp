@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto split join: gives the all-to-alls of a set of traces their split tables.
 //
 // Where it sits: after formats/kineto_placement, which read what each rank sends

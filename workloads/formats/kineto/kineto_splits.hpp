@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto splits: how the all-to-alls of a profiler trace divide their buffers.
 //
 // Where it sits: between formats/kineto_communication and formats/kineto, which joins the rows of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kineto trace: one rank's file of PyTorch's profiler (Chrome JSON, plain or gzip) as arrays.
 //
 // Where it sits: formats/kineto reads one per rank; formats/kineto_replay rebuilds from it who

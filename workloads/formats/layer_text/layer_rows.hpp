@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer rows: the text of an ASTRA-sim or SimAI workload as it stands in the file, checked line by
 // line.
 //

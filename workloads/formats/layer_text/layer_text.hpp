@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ASTRA-sim and SimAI text workloads: one table of layers -> Workload. All ranks share one role.
 //
 // Where it sits: formats "astrasim-text" and "simai" of workload_reader; formats/layer_rows reads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/simulation/scenario/host_list.hpp"
 
 #include <gtest/gtest.h>

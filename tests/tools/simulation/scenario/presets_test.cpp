@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Presets: parameters under one name, from a scenario or from --set, below every other setting.
 #include "host/presets.hpp"
 

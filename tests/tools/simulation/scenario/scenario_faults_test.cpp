@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of scenarios: what would be ignored is refused, all mistakes are reported together, and
 // messages speak of the file's own fields.
 #include <gtest/gtest.h>

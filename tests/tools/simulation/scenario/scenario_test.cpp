@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios: what the file and the flags say ends up in the run, flags win, and the manifest
 // records it.
 #include "tools/simulation/scenario/scenario.hpp"
