@@ -7,7 +7,6 @@
 
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
-#include "core/text/plain_number.hpp"
 #include "workloads/dag/limits.hpp"
 #include "workloads/formats/counted_note.hpp"
 #include "workloads/formats/format_options.hpp"
@@ -64,14 +63,6 @@ std::string listed(std::span<const std::string> words) {
 }
 
 }  // namespace
-
-std::optional<GroupSize> parse_group_size(std::string_view text) {
-  const std::size_t equals = text.rfind('=');
-  if (equals == std::string_view::npos || equals == 0) return std::nullopt;
-  const auto size = plain_number<std::uint32_t>(text.substr(equals + 1));
-  if (!size || *size == 0) return std::nullopt;
-  return GroupSize{std::string(text.substr(0, equals)), *size};
-}
 
 void require_replayed_groups(std::span<const GroupSize> sizes, bool is_replayed, bool is_as_recorded, const OptionNames& names) {
   if (sizes.empty() || (is_replayed && !is_as_recorded)) return;

@@ -33,20 +33,10 @@
 
 #include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
+#include "workloads/formats/group_size.hpp"
 #include "workloads/formats/rank_set.hpp"
 
 namespace weft {
-
-/// A group by its name or description, and of how many ranks the user wants it to be.
-struct GroupSize {
-  std::string name;
-  std::uint32_t size = 0;
-
-  friend bool operator==(const GroupSize&, const GroupSize&) = default;
-};
-
-/// "dp=64"; none if the text is something else.
-std::optional<GroupSize> parse_group_size(std::string_view text);
 
 /// Throws InputError [unused-flag] if sizes are given for a set that is not replayed, or whose
 /// collectives are not simulated.

@@ -15,7 +15,7 @@
 
 #include "core/text/option_names.hpp"
 #include "workloads/dag/dag_fwd.hpp"
-#include "workloads/formats/group_growth.hpp"
+#include "workloads/formats/group_size.hpp"
 
 namespace weft {
 

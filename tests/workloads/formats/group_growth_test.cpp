@@ -32,13 +32,6 @@ std::string notes_of(const GroupGrowth& growth) {
   return text;
 }
 
-TEST(GroupGrowth, SizesAreNamesAndNumbers) {
-  EXPECT_EQ(parse_group_size("dp=64"), (GroupSize{"dp", 64}));
-  EXPECT_EQ(parse_group_size("a=b=4"), (GroupSize{"a=b", 4}));
-  for (const char* text : {"dp", "=4", "dp=", "dp=0", "dp=-1", "dp=4x", "dp=4294967296"})
-    EXPECT_FALSE(parse_group_size(text)) << text;
-}
-
 // dp = 16 makes 2 x 16 = 32 ranks of each stage's 2 x 4 = 8: the second stage, from rank 8 on,
 // begins at 32, so that pp is 32 apart and the job has 64 ranks.
 TEST(GroupGrowth, WhatLiesAroundAGroupMovesApart) {
