@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -41,7 +42,7 @@ const std::string kTrace = R"({
 class JsonFiles {
  public:
   Workload import(const std::vector<std::string>& files, const ChakraOptions& options = {}) const {
-    for (std::size_t rank = 0; rank < files.size(); ++rank) folder_.write("t." + std::to_string(rank) + ".json", files[rank]);
+    for (std::size_t rank = 0; rank < files.size(); ++rank) folder_.write(fmt::format("t.{}.json", rank), files[rank]);
     return import_chakra(folder_.path("t"), options);
   }
   std::string errors(const std::vector<std::string>& files) const {
