@@ -22,6 +22,7 @@
 #include <string>
 
 #include "core/text/diagnostics.hpp"
+#include "workloads/dag/dag.hpp"
 #include "workloads/formats/workload_reader.hpp"
 
 namespace {

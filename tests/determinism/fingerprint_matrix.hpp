@@ -15,6 +15,7 @@
 // scenario test of another folder may include this header as it is.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -76,8 +77,8 @@ inline void expect_one_fingerprint(const std::string& scenario, const std::vecto
         options.alternate_every_windows = redeal_every_windows + redeal_every_windows / 2;
         const RunReport report = run(options);
         if (!first) first = report;
-        const std::string combination = scenario + ", " + partition.name + ", " + std::to_string(threads) +
-                                        " threads, re-dealt every " + std::to_string(redeal_every_windows) + " windows";
+        const std::string combination =
+            fmt::format("{}, {}, {} threads, re-dealt every {} windows", scenario, partition.name, threads, redeal_every_windows);
         EXPECT_EQ(report.fingerprint.to_text(), first->fingerprint.to_text()) << combination;
         EXPECT_EQ(report.events, first->events) << combination;
         EXPECT_EQ(report.end_time.in_ticks(), first->end_time.in_ticks()) << combination;

@@ -3,6 +3,7 @@
 // placements back.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -141,8 +142,8 @@ inline std::string find_double_booking(AttemptsByGpu attempts) {
               [](const Attempt& a, const Attempt& b) { return std::pair(a.start, a.end) < std::pair(b.start, b.end); });
     for (std::size_t i = 1; i < of_gpu.size(); ++i) {
       if (of_gpu[i].start < of_gpu[i - 1].end) {
-        return "host " + std::to_string(gpu.first) + " GPU " + std::to_string(gpu.second) + " is held by jobs " +
-               std::to_string(of_gpu[i - 1].job.index()) + " and " + std::to_string(of_gpu[i].job.index());
+        return fmt::format("host {} GPU {} is held by jobs {} and {}", gpu.first, gpu.second, of_gpu[i - 1].job.index(),
+                           of_gpu[i].job.index());
       }
     }
   }
@@ -154,7 +155,7 @@ inline std::string find_double_booking(const std::vector<JobRecord>& records) {
   AttemptsByGpu attempts;
   for (const JobRecord& record : records) {
     const auto gpus = gpus_of_text(record.placement);
-    if (gpus.size() != record.gpus) return "job " + std::to_string(record.id.index()) + " got another number of GPUs";
+    if (gpus.size() != record.gpus) return fmt::format("job {} got another number of GPUs", record.id.index());
     for (const auto& gpu : gpus) attempts[gpu].push_back({*record.start, *record.end, record.id});
   }
   return find_double_booking(std::move(attempts));

@@ -2,6 +2,7 @@
 // NCCL's topologies: the inside of a server with the rates that NCCL itself counts on.
 #include "topologies/formats/nccl_topology.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "topologies/topology_reader.hpp"
@@ -115,7 +116,7 @@ TEST(Nccl, PortsOfASlotShareIt) {
 TEST(Nccl, NamesEveryPortApart) {
   std::string ports;
   for (const char* name : {"a", "a/2", "a", "a", "a/2"}) {
-    ports += "<net name=\"" + std::string(name) + "\" dev=\"" + std::to_string(ports.size()) + "\" speed=\"200000\"/>";
+    ports += fmt::format("<net name=\"{}\" dev=\"{}\" speed=\"200000\"/>", name, ports.size());
   }
   const auto topology = read(cpu("0", gpu("1", "0", "") + pci("2", "0x020700", "<nic>" + ports + "</nic>")));
   for (const char* name : {"a", "a/2", "a/3", "a/4", "a/2/2"}) EXPECT_NO_THROW(node_named(*topology, name)) << name;

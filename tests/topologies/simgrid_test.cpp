@@ -3,6 +3,7 @@
 // be held is told.
 #include "topologies/formats/simgrid.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,12 +125,12 @@ TEST(Simgrid, FindsRandomTreesFromTheirRoutes) {
     std::vector<int> parent(static_cast<std::size_t>(nodes), -1);
     std::vector<int> delay_us(static_cast<std::size_t>(nodes), 0);
     std::string text = "<zone id=\"w\" routing=\"Full\">\n";
-    for (int i = 0; i < nodes; ++i) text += "<host id=\"h" + std::to_string(i) + "\" speed=\"1Gf\"/>\n";
+    for (int i = 0; i < nodes; ++i) text += fmt::format("<host id=\"h{}\" speed=\"1Gf\"/>\n", i);
     for (int i = 1; i < nodes; ++i) {
       parent[static_cast<std::size_t>(i)] = static_cast<int>(random() % static_cast<unsigned>(i));
       delay_us[static_cast<std::size_t>(i)] = 1 << (i - 1);  // sums of them are all different
-      text += "<link id=\"l" + std::to_string(i) + "\" bandwidth=\"1Gbps\" latency=\"" + std::to_string(1 << (i - 1)) +
-              "us\" sharing_policy=\"SPLITDUPLEX\"/>\n";
+      text +=
+          fmt::format("<link id=\"l{}\" bandwidth=\"1Gbps\" latency=\"{}us\" sharing_policy=\"SPLITDUPLEX\"/>\n", i, 1 << (i - 1));
     }
     // Links on the way from x to y: up from both to where they meet.
     const auto links_between = [&](int x, int y) {
@@ -150,9 +151,9 @@ TEST(Simgrid, FindsRandomTreesFromTheirRoutes) {
     for (int x = 0; x < nodes; ++x) {
       for (int y = x + 1; y < nodes; ++y) {
         const bool turned = random() % 2 == 0;
-        text += "<route src=\"h" + std::to_string(turned ? y : x) + "\" dst=\"h" + std::to_string(turned ? x : y) + "\">";
+        text += fmt::format("<route src=\"h{}\" dst=\"h{}\">", turned ? y : x, turned ? x : y);
         for (const int link : turned ? links_between(y, x) : links_between(x, y))
-          text += "<link_ctn id=\"l" + std::to_string(link) + "\"/>";
+          text += fmt::format("<link_ctn id=\"l{}\"/>", link);
         text += "</route>\n";
       }
     }
@@ -218,23 +219,22 @@ TEST(Simgrid, SumsTheEdgesOfRandomTrees) {
     // links.
     std::string text = "<zone id=\"w\" routing=\"Floyd\">\n";
     for (int link = 0; link < 5; ++link) {
-      text += "<link id=\"l" + std::to_string(link) + "\" bandwidth=\"1Gbps\" latency=\"" + std::to_string(1 << link) +
-              "us\" sharing_policy=\"SPLITDUPLEX\"/>\n";
+      text +=
+          fmt::format("<link id=\"l{}\" bandwidth=\"1Gbps\" latency=\"{}us\" sharing_policy=\"SPLITDUPLEX\"/>\n", link, 1 << link);
     }
     std::array<int, 16> parent{};
     std::array<int, 16> delay_us{};
     for (int i = 0; i < 16; ++i) {
-      text += i < 8 ? "<router id=\"n" + std::to_string(i) + "\"/>\n" : "<host id=\"n" + std::to_string(i) + "\" speed=\"1Gf\"/>\n";
+      text += i < 8 ? fmt::format("<router id=\"n{}\"/>\n", i) : fmt::format("<host id=\"n{}\" speed=\"1Gf\"/>\n", i);
     }
     for (int i = 1; i < 16; ++i) {
       parent[static_cast<std::size_t>(i)] = i < 8 ? static_cast<int>(random() % static_cast<unsigned>(i)) : i - 8;
       const int first = static_cast<int>(random() % 5);
       const int second = static_cast<int>(random() % 5);
-      text += "<route src=\"n" + std::to_string(i) + "\" dst=\"n" + std::to_string(parent[static_cast<std::size_t>(i)]) +
-              "\"><link_ctn id=\"l" + std::to_string(first) + "\"/>";
+      text += fmt::format("<route src=\"n{}\" dst=\"n{}\"><link_ctn id=\"l{}\"/>", i, parent[static_cast<std::size_t>(i)], first);
       delay_us[static_cast<std::size_t>(i)] = 1 << first;
       if (second != first) {
-        text += "<link_ctn id=\"l" + std::to_string(second) + "\"/>";
+        text += fmt::format("<link_ctn id=\"l{}\"/>", second);
         delay_us[static_cast<std::size_t>(i)] += 1 << second;
       }
       text += "</route>\n";
@@ -529,7 +529,7 @@ TEST(Simgrid, RefusesOtherFiles) {
   EXPECT_EQ(whole(""), std::vector<std::string>{"empty-file"});
   EXPECT_EQ(whole("nodes 1"), std::vector<std::string>{"bad-xml"});
   std::string deep = "<platform version=\"4.1\">";
-  for (int i = 0; i < 100; ++i) deep += "<zone id=\"z" + std::to_string(i) + "\" routing=\"Full\">";
+  for (int i = 0; i < 100; ++i) deep += fmt::format("<zone id=\"z{}\" routing=\"Full\">", i);
   for (int i = 0; i < 100; ++i) deep += "</zone>";
   EXPECT_EQ(whole(deep + "</platform>"), std::vector<std::string>{"too-deep"});
 }

@@ -2,6 +2,7 @@
 // Writers: what was written is read again as the same graph; what cannot be written says why.
 #include "topologies/topology_writer.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,14 +21,14 @@ std::set<std::string> description(const Topology& topology, bool with_classes) {
     const Node& node = topology.node(NodeId(i));
     std::string line = "node " + topology.node_name(NodeId(i)) + " " + std::string(to_text(node.kind));
     line += " host " + (node.host.is_none() ? "-" : topology.node_name(topology.endpoints_of(node.host)[0]));
-    if (with_classes) line += " level " + std::to_string(node.level) + " class " + std::to_string(node.buffer_class);
+    if (with_classes) line += fmt::format(" level {} class {}", node.level, node.buffer_class);
     lines.insert(line);
   }
   std::map<std::string, int> parallel;
   for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
     const Link& link = topology.link(LinkId(i));
     const std::string line = topology.link_name(LinkId(i)) + " " + to_text(link.rate) + " " + to_text(link.propagation_delay);
-    lines.insert("link " + line + " #" + std::to_string(parallel[line]++));
+    lines.insert(fmt::format("link {} #{}", line, parallel[line]++));
   }
   return lines;
 }

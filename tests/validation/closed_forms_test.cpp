@@ -2,6 +2,7 @@
 // Closed forms: whole runs whose time follows from a line of arithmetic, derived beside each
 // expectation. Switches cut through, so that what packets add is left out: modes_agree_test looks
 // at that.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,7 +70,7 @@ ScenarioRun run_operation(const std::string& type, int ranks, const Operation& o
 
 ScenarioRun run_collective(const std::string& type, int ranks, double bytes, const std::string& algorithm,
                            const std::vector<std::string>& settings = {}) {
-  return run_operation(type, ranks, {"", "size: \"" + std::to_string(static_cast<long long>(bytes)) + "B\""}, algorithm, settings);
+  return run_operation(type, ranks, {"", fmt::format("size: \"{}B\"", static_cast<long long>(bytes))}, algorithm, settings);
 }
 
 void expect_duration(const ScenarioRun& run, double expected_s) { EXPECT_NEAR(collective_s(run), expected_s, expected_s * 5e-3); }
@@ -80,7 +81,7 @@ void expect_bytes(const ScenarioRun& run, int ranks, const Sent& sent, const Rec
   int links = 0;
   for (const auto& row : run.links) {
     for (int rank = 0; rank < ranks; ++rank) {
-      const std::string endpoint = "host" + std::to_string(rank) + "/gpu0";
+      const std::string endpoint = fmt::format("host{}/gpu0", rank);
       if (row.at("src") != endpoint && row.at("dst") != endpoint) continue;
       const double expected = row.at("src") == endpoint ? sent(rank) : received(rank);
       EXPECT_NEAR(std::stod(row.at("bytes")), expected, 1) << row.at("link");
@@ -224,7 +225,7 @@ TEST(ClosedForms, AllToAllOfUnevenSizesOnOneSwitch) {
   Operation operation{"splits { name: \"skew\"", "splits: \"skew\""};
   for (int i = 0; i < n; ++i) {
     operation.tables += " row {";
-    for (int j = 0; j < n; ++j) operation.tables += " size: \"" + std::to_string(int(size_at((j - i + n) % n))) + "B\"";
+    for (int j = 0; j < n; ++j) operation.tables += fmt::format(" size: \"{}B\"", int(size_at((j - i + n) % n)));
     operation.tables += " }";
   }
   operation.tables += " }\n";

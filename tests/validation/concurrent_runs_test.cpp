@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several runs in one process at a time, each of several threads: every one is as it is alone.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -41,9 +42,8 @@ std::vector<Scenario> eight_scenarios(const ScratchFolder& folder) {
                                        "\" } }\n";
   std::string timed;
   for (int i = 0; i < 40; ++i) {
-    timed += "job { name: \"t" + std::to_string(i) + "\" gpus: " + std::to_string(1 + i % 4) + " submit: \"" +
-             std::to_string(7 * i) + "s\" priority: " + std::to_string(i % 3) + " duration: \"" +
-             std::to_string(20 + 13 * (i % 5)) + "s\" }\n";
+    timed += fmt::format("job {{ name: \"t{}\" gpus: {} submit: \"{}s\" priority: {} duration: \"{}s\" }}\n", i, 1 + i % 4, 7 * i,
+                         i % 3, 20 + 13 * (i % 5));
   }
   const std::array<std::string, 8> texts = {
       hosts + jobs_of_workload,
@@ -59,7 +59,7 @@ std::vector<Scenario> eight_scenarios(const ScratchFolder& folder) {
   std::vector<Scenario> scenarios;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     RunFlags flags;
-    flags.scenario_file = folder.write("s" + std::to_string(i) + ".textproto", texts[i]);
+    flags.scenario_file = folder.write(fmt::format("s{}.textproto", i), texts[i]);
     scenarios.push_back(load_scenario(flags));
   }
   return scenarios;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast forward against the full simulation: how far off it is, whether it says so, and what it must
 // not change.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,14 +25,14 @@ std::string small_cluster(const ScratchFolder& folder, std::uint32_t seed) {
       "set { name: \"fabric_rate\" value: \"100Gbps\" } }\nscheduler { placement: \"spread\" }\n";
   double submit_s = 0;
   for (int job = 0; job < 12; ++job) {
-    const std::string work = "work" + std::to_string(job) + ".textproto";
+    const std::string work = fmt::format("work{}.textproto", job);
     folder.write(work, "ranks: " + one_of({2, 4, 6, 8}) + "\nrole {\n  op { name: \"compute\" compute { duration: \"" +
                            one_of({5, 8, 13, 20}) +
                            "ms\" } }\n  op { name: \"reduce\" deps: \"compute\" collective { type: ALL_REDUCE size: \"" +
                            one_of({20, 50, 90, 160}) + "MB\" } }\n}\n");
     submit_s -= 0.6 * std::log((static_cast<double>(random() % 1'000'000) + 1) / 1e6);
-    scenario += "job { name: \"job" + std::to_string(job) + "\" iterations: " + std::to_string(60 + random() % 341) +
-                " submit: \"" + std::to_string(submit_s) + "s\" workload { file: \"" + work + "\" } }\n";
+    scenario += fmt::format("job {{ name: \"job{}\" iterations: {} submit: \"{:f}s\" workload {{ file: \"{}\" }} }}\n", job,
+                            60 + random() % 341, submit_s, work);
   }
   return folder.write("scenario.textproto", scenario);
 }
@@ -106,7 +107,7 @@ TEST(FastForward, IsExactWhereNothingVaries) {
 TEST(FastForward, FoldsTheRanksOfEverySetAnew) {
   const ScratchFolder folder;
   for (const int ranks : {4, 8}) {
-    folder.write("work" + std::to_string(ranks) + ".textproto",
+    folder.write(fmt::format("work{}.textproto", ranks),
                  "ranks: " + std::to_string(ranks) +
                      "\nrole {\n  op { name: \"compute\" compute { duration: \"7ms\" } }\n"
                      "  op { name: \"reduce\" deps: \"compute\" collective { type: ALL_REDUCE size: \"96MB\" } }\n}\n");

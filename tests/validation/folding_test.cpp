@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folding ranks that behave alike (host/symmetry/rank_folding) changes how long a run takes, not
 // what it says: the same runs with and without.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -302,14 +303,13 @@ TEST(Folding, AgreesOnRandomWorkloads) {
       given.settings.push_back("flow.switching_delay=0ns");
     }
     if (std::string(builder) == "clos" && hosts >= 4) given.topology += " set { name: \"hosts_per_leaf\" value: \"2\" }";
-    given.workload = "ranks: " + std::to_string(ranks) + "\n";
+    given.workload = fmt::format("ranks: {}\n", ranks);
     std::vector<std::string> groups = {"world"};
     for (std::uint64_t size = 2; size < ranks; size *= 2) {
       if (random.below(2) == 0) continue;
       const std::uint64_t stride = random.below(2) == 0 ? 1 : ranks / size;
       groups.push_back("g" + std::to_string(size));
-      given.workload += "communicator { name: \"g" + std::to_string(size) + "\" size: " + std::to_string(size) +
-                        " stride: " + std::to_string(stride) + " }\n";
+      given.workload += fmt::format("communicator {{ name: \"g{}\" size: {} stride: {} }}\n", size, size, stride);
     }
     given.workload += "role {\n";
     const char* types[] = {"ALL_REDUCE", "ALL_GATHER", "REDUCE_SCATTER", "ALL_TO_ALL", "BROADCAST"};
@@ -320,12 +320,12 @@ TEST(Folding, AgreesOnRandomWorkloads) {
                         "us\" }" + (op > 0 && random.below(2) == 0 ? " deps: \"o" + std::to_string(op - 1) + "\"" : "") + " }\n";
       if (random.below(4) == 0 && group != "world") {
         const std::string size = std::to_string(1 + random.below(500)) + "kB";
-        given.workload += "op { name: \"s" + std::to_string(op) + "\" send { communicator: \"" + group +
-                          "\" peer_offset: 1 tag: " + std::to_string(op) + " size: \"" + size + "\" } deps: \"c" +
-                          std::to_string(op) + "\" }\n";
-        given.workload += "op { name: \"o" + std::to_string(op) + "\" receive { communicator: \"" + group +
-                          "\" peer_offset: -1 tag: " + std::to_string(op) + " size: \"" + size + "\" } deps: \"c" +
-                          std::to_string(op) + "\" }\n";
+        given.workload += fmt::format(
+            "op {{ name: \"s{}\" send {{ communicator: \"{}\" peer_offset: 1 tag: {} size: \"{}\" }} deps: \"c{}\" }}\n", op, group,
+            op, size, op);
+        given.workload += fmt::format(
+            "op {{ name: \"o{}\" receive {{ communicator: \"{}\" peer_offset: -1 tag: {} size: \"{}\" }} deps: \"c{}\" }}\n", op,
+            group, op, size, op);
         continue;
       }
       given.workload += "op { name: \"o" + std::to_string(op) + "\" collective { type: " + types[random.below(5)] +
@@ -449,11 +449,10 @@ TEST(Folding, GivesUpWhereJobsComeAllTheTime) {
         "set { name: \"collective.broadcast\" value: \"direct\" }\nset { name: \"host.fold_ranks\" value: \"" +
         fold + "\" }\njob { name: \"large\" workload { file: \"large.textproto\" } }\n";
     for (int i = 0; i < pairs; ++i) {
-      text += "job { name: \"p" + std::to_string(i) + "\" submit: \"" + std::to_string(1 + i) +
-              "us\" workload { file: \"pair.textproto\" } }\n";
+      text += fmt::format("job {{ name: \"p{}\" submit: \"{}us\" workload {{ file: \"pair.textproto\" }} }}\n", i, 1 + i);
     }
     RunFlags flags;
-    flags.scenario_file = folder.write("scenario_" + fold + std::to_string(pairs) + ".textproto", text);
+    flags.scenario_file = folder.write(fmt::format("scenario_{}{}.textproto", fold, pairs), text);
     return run_scenario(flags, ScenarioRunOptions{});
   };
   // No two ranks of the large job are alike, so that the first pair is the first reason to start

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives that switches carry out: time and bytes of whole runs follow from a few lines of
 // arithmetic.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ ScenarioRun run_work(const Cluster& cluster, const std::string& work, const std:
   const ScratchFolder folder;
   RunFlags flags;
   flags.topology = folder.write("topology.textproto", cluster.topology);
-  flags.workload = folder.write("work.textproto", "ranks: " + std::to_string(cluster.ranks) + " " + work);
+  flags.workload = folder.write("work.textproto", fmt::format("ranks: {} {}", cluster.ranks, work));
   flags.settings = settings;
   return run_scenario(flags);
 }
@@ -58,7 +59,7 @@ ScenarioRun run_collective(const Cluster& cluster, const std::string& type, doub
   std::string name = type;
   std::transform(name.begin(), name.end(), name.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
   settings.push_back("collective." + name + "=" + algorithm);
-  const std::string size = bytes > 0 ? " size: \"" + std::to_string(static_cast<long long>(bytes)) + "B\" " : " ";
+  const std::string size = bytes > 0 ? fmt::format(" size: \"{}B\" ", static_cast<long long>(bytes)) : " ";
   return run_work(cluster, "role { op { name: \"c\" collective { type: " + type + size + more + "} } }", settings);
 }
 
@@ -259,8 +260,8 @@ TEST(InNetworkRuns, JobsThatComeAndGoShareTheFabric) {
   std::string scenario = "topology { builder: \"rail_optimized\"" + set("hosts", "8") + set("gpus_per_host", "4") +
                          set("nics_per_host", "2") + set("hosts_per_leaf_group", "2") + set("spines", "2") + " }\n";
   for (int job = 0; job < 10; ++job) {
-    scenario += "job { name: \"j" + std::to_string(job) + "\" submit: \"" + std::to_string(job * 90) +
-                "us\" iterations: 3 workload { file: \"work.textproto\" } }\n";
+    scenario += fmt::format("job {{ name: \"j{}\" submit: \"{}us\" iterations: 3 workload {{ file: \"work.textproto\" }} }}\n", job,
+                            job * 90);
   }
   RunFlags flags;
   flags.scenario_file = folder.write("scenario.textproto", scenario);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <fmt/format.h>
+
 #include "scenario_run.hpp"
 
 namespace weft {
@@ -73,8 +75,9 @@ std::string percent_text(double share) {
 namespace {
 
 std::string lone_server(std::string_view server, unsigned ranks) {
-  return "builder: \"lone_server\" set { name: \"server\" value: \"" + std::string(server) +
-         "\" } set { name: \"gpus_per_host\" value: \"" + std::to_string(ranks) + "\" }";
+  return fmt::format(
+      "builder: \"lone_server\" set {{ name: \"server\" value: \"{}\" }} set {{ name: \"gpus_per_host\" value: \"{}\" }}", server,
+      ranks);
 }
 
 }  // namespace
@@ -114,19 +117,21 @@ const std::vector<MeasuredCollectives>& measured_collectives() {
           std::pair(2u, "kernels/estimate_train_time/Vista/nccl/NVIDIAGH200120GB_allreduce_large_fp16_2_1.csv"),
           std::pair(4u, "kernels/estimate_train_time/Vista/nccl/NVIDIAGH200120GB_allreduce_fp16_4_1.csv"),
           std::pair(4u, "kernels/estimate_train_time/Vista/nccl/NVIDIAGH200120GB_allreduce_large_fp16_4_1.csv")}) {
-      all.push_back({"gh200",
-                     "all_reduce",
-                     file,
-                     "builder: \"single_switch\" set { name: \"server\" value: \"gh200\" } set { name: \"hosts\" value: \"" +
-                         std::to_string(ranks) + "\" }",
-                     ranks,
-                     "shape",
-                     2,
-                     "dur(us)",
-                     1,
-                     16,
-                     true,
-                     {}});
+      all.push_back(
+          {"gh200",
+           "all_reduce",
+           file,
+           fmt::format(
+               "builder: \"single_switch\" set {{ name: \"server\" value: \"gh200\" }} set {{ name: \"hosts\" value: \"{}\" }}",
+               ranks),
+           ranks,
+           "shape",
+           2,
+           "dur(us)",
+           1,
+           16,
+           true,
+           {}});
     }
     for (const auto& [collective, name] :
          {std::pair("all_reduce", "collective=all_reduce"), std::pair("all_gather", "collective=all_gather"),
@@ -231,7 +236,7 @@ std::string collectives_workload_text(std::string_view collective, unsigned rank
 std::string error_cells(const std::vector<CollectiveTime>& times) {
   if (times.empty()) return "0 | | ";
   const ErrorSummary errors = summarize_errors(times);
-  return std::to_string(times.size()) + " | " + percent_text(errors.median) + " | " + percent_text(errors.worst);
+  return fmt::format("{} | {} | {}", times.size(), percent_text(errors.median), percent_text(errors.worst));
 }
 
 std::string measured_collectives_table() {
@@ -246,7 +251,7 @@ std::string measured_collectives_table() {
   };
   for (const MeasuredCollectives& set : measured_collectives()) {
     const std::vector<CollectiveTime> times = simulate(set);
-    add_row(std::string(set.machine) + " | " + std::string(set.collective) + " | " + std::to_string(set.ranks), times);
+    add_row(fmt::format("{} | {} | {}", set.machine, set.collective, set.ranks), times);
     all.insert(all.end(), times.begin(), times.end());
   }
   add_row("all | | ", all);

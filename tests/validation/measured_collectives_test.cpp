@@ -2,6 +2,7 @@
 // NCCL's collectives on real machines beside what is simulated for them with defaults alone.
 #include "measured_collectives.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "scenario_run.hpp"
@@ -17,7 +18,7 @@ TEST(MeasuredCollectives, MedianErrorsOfHeldOutSizesAreSmall) {
     if (real_data(std::string(set.file)).empty()) GTEST_SKIP() << "no " << set.file << " in ../shared/data";
     const std::vector<CollectiveTime> times = simulate(set);
     ASSERT_GE(times.size(), 10u) << set.file;
-    const std::string what = std::string(set.machine) + " " + std::string(set.collective) + " " + std::to_string(set.ranks);
+    const std::string what = fmt::format("{} {} {}", set.machine, set.collective, set.ranks);
     const std::vector<CollectiveTime> large = held_out(times, SizeClass::large);
     EXPECT_LT(summarize_errors(large).median, 0.15) << what;
     if (const std::vector<CollectiveTime> medium = held_out(times, SizeClass::medium); !medium.empty()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flow mode against packet mode where nobody meets anybody: any difference comes from queues,
 // marks, pauses or losses, and here there are none.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -218,7 +219,7 @@ TEST(ModesAgree, PathsFollowTheSeedOfTheRun) {
   RunFlags flags;
   flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
   std::string rows = "16\n";
-  for (int i = 0; i < 16; ++i) rows += std::to_string(i) + " " + std::to_string((i + 5) % 16) + " 3 100 1000000 0\n";
+  for (int i = 0; i < 16; ++i) rows += fmt::format("{} {} 3 100 1000000 0\n", i, (i + 5) % 16);
   flags.flows = folder.write("flow.txt", rows) + ":hpcc";
   std::map<std::string, int> fingerprints;
   for (const std::uint64_t seed : {1U, 2U, 3U}) {

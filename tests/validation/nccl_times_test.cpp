@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What NCCL's tuner says of a collective and what its simulation takes agree, over machines,
 // numbers of hosts, kinds and sizes: so that no plan leaves links idle that the tuner counts on.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,8 +59,8 @@ std::string ops_of(const std::vector<Timed>& asked, std::uint32_t ranks) {
     std::transform(type.begin(), type.end(), type.begin(), [](char c) { return c == '_' ? c : static_cast<char>(c - 'a' + 'A'); });
     const long long size = asked[i].type == CollectiveType::all_gather ? std::max(1LL, asked[i].bytes / ranks) : asked[i].bytes;
     const std::string name = std::to_string(i);
-    ops += "op { name: \"" + name + "\" " + (before.empty() ? "" : "deps: \"" + before + "\" ") + "collective { type: " + type +
-           " size: \"" + std::to_string(size) + "B\" } }\n";
+    ops += fmt::format("op {{ name: \"{}\" {}collective {{ type: {} size: \"{}B\" }} }}\n", name,
+                       before.empty() ? "" : "deps: \"" + before + "\" ", type, size);
     ops += "op { name: \"after " + name + "\" deps: \"" + name + "\" collective { type: BARRIER } }\n";
     before = "after " + name;
   }
@@ -86,7 +87,7 @@ TEST(NcclTimes, OfTheSimulationAreThoseOfTheTuner) {
     RunFlags flags;
     flags.topology = folder.write("topology.textproto", text_of(group));
     flags.workload =
-        folder.write("work.textproto", "ranks: " + std::to_string(group.ranks) + "\nrole {\n" + ops_of(all, group.ranks) + "}\n");
+        folder.write("work.textproto", fmt::format("ranks: {}\nrole {{\n{}}}\n", group.ranks, ops_of(all, group.ranks)));
     flags.settings = {"flow.routing=spray", "host.fold_ranks=on"};
     std::map<std::string, double> simulated_us;
     ScenarioRunOptions options;

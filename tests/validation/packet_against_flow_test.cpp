@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packet mode under congestion control against flow mode on the same paths, and against what the
 // receivers' links can take at best.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,9 +45,7 @@ Times times_of(const std::string& topology, const std::vector<std::string>& rows
 
 const std::string kFatTree = std::string(WEFT_SOURCE_DIR) + "/topologies/presets/fat_tree_k8.textproto";
 
-std::string row(int from, int to, long bytes) {
-  return std::to_string(from) + " " + std::to_string(to) + " 0 100 " + std::to_string(bytes) + " 0";
-}
+std::string row(int from, int to, long bytes) { return fmt::format("{} {} 0 100 {} 0", from, to, bytes); }
 
 std::vector<std::string> permutation(long bytes) {
   std::vector<int> order(128);
@@ -162,12 +161,11 @@ TEST(PacketAgainstFlow, ARingUnderThePresetHpcc) {
 /// Pairs of hosts with cards of 400 Gb/s, each at another end of a link of 100 Gb/s that all share.
 std::string two_sites(const ScratchFolder& folder, int pairs, double rtt_ms) {
   const int west = 2 * pairs;
-  std::string text = std::to_string(2 * pairs + 2) + " 2 " + std::to_string(2 * pairs + 1) + "\n" + std::to_string(west) + " " +
-                     std::to_string(west + 1) + "\n";
+  std::string text = fmt::format("{} 2 {}\n{} {}\n", 2 * pairs + 2, 2 * pairs + 1, west, west + 1);
   for (int host = 0; host < 2 * pairs; ++host) {
-    text += std::to_string(host) + " " + std::to_string(host < pairs ? west : west + 1) + " 400Gbps 0.001ms 0\n";
+    text += fmt::format("{} {} 400Gbps 0.001ms 0\n", host, host < pairs ? west : west + 1);
   }
-  text += std::to_string(west) + " " + std::to_string(west + 1) + " 100Gbps " + std::to_string(rtt_ms / 2) + "ms 0\n";
+  text += fmt::format("{} {} 100Gbps {:f}ms 0\n", west, west + 1, rtt_ms / 2);
   return folder.write("net.txt", text) + ":hpcc";
 }
 

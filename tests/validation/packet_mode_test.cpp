@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packet mode against what is known: a transfer alone takes its time to the tick, and where nothing
 // queues for long packet and flow mode agree.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -172,8 +173,7 @@ TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
       const NodeId to = endpoints[(i * 37 + 11 + i * 53) % endpoints.size()];
       if (topology->node(from).host == topology->node(to).host) continue;
       const std::int64_t bytes = i % 3 == 0 ? 1 + static_cast<std::int64_t>(i) : 4096 * static_cast<std::int64_t>(i * i) + 700;
-      rows.push_back(std::to_string(from.index()) + " " + std::to_string(to.index()) + " 3 100 " + std::to_string(bytes) + " " +
-                     std::to_string(0.001 * static_cast<double>(rows.size())));
+      rows.push_back(fmt::format("{} {} 3 100 {} {:f}", from.index(), to.index(), bytes, 0.001 * static_cast<double>(rows.size())));
     }
     flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
     const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
@@ -213,8 +213,8 @@ TEST(PacketMode, WhatHappensDoesNotDependOnWhen) {
     std::vector<std::string> rows;
     for (int i = 1; i < 16; ++i) {
       const std::string start = std::to_string(seconds) + (i % 2 == 0 ? ".0000013" : ".0000000");
-      rows.push_back(std::to_string(i) + " 0 3 100 2000000 " + start);
-      rows.push_back(std::to_string(i) + " " + std::to_string(16 - i == i ? 1 : 16 - i) + " 3 101 123456 " + start + "7");
+      rows.push_back(fmt::format("{} 0 3 100 2000000 {}", i, start));
+      rows.push_back(fmt::format("{} {} 3 101 123456 {}7", i, 16 - i == i ? 1 : 16 - i, start));
     }
     flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
     return run_scenario(flags, ScenarioRunOptions{});
@@ -268,11 +268,10 @@ TEST(PacketMode, AgreesWithFlowModeOnFiftyRandomScenarios) {
       if (topology->node(endpoints[i]).host == topology->node(endpoints[to[i]]).host) continue;
       const double bytes = std::pow(10.0, 4.5 + 2 * random.uniform());
       const double start_s = 5e-4 * random.uniform();
-      rows.push_back(std::to_string(endpoints[i].index()) + " " + std::to_string(endpoints[to[i]].index()) + " 3 100 " +
-                     std::to_string(std::llround(bytes)) + " " + std::to_string(start_s));
+      rows.push_back(
+          fmt::format("{} {} 3 100 {} {:f}", endpoints[i].index(), endpoints[to[i]].index(), std::llround(bytes), start_s));
     }
-    if (rows.empty())
-      rows.push_back(std::to_string(endpoints.front().index()) + " " + std::to_string(endpoints.back().index()) + " 3 100 9999 0");
+    if (rows.empty()) rows.push_back(fmt::format("{} {} 3 100 9999 0", endpoints.front().index(), endpoints.back().index()));
     flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
     flags.mode = "flow";
     const double flow = mean_fct_ns(run_scenario(flags, ScenarioRunOptions{}));
@@ -384,10 +383,10 @@ TEST(PacketMode, AWatchdogEndsADeadlock) {
   flags.mode = "packet";
   std::string cables = "10 5 10\n5 6 7 8 9\n";
   std::vector<std::string> flows;
-  for (int i = 0; i < 5; ++i) cables += std::to_string(i) + " " + std::to_string(5 + i) + " 100Gbps 0.001ms 0\n";
+  for (int i = 0; i < 5; ++i) cables += fmt::format("{} {} 100Gbps 0.001ms 0\n", i, 5 + i);
   for (int i = 0; i < 5; ++i) {
-    cables += std::to_string(5 + i) + " " + std::to_string(5 + (i + 1) % 5) + " 100Gbps 0.001ms 0\n";
-    flows.push_back(std::to_string(i) + " " + std::to_string((i + 2) % 5) + " 3 100 1000000 0");
+    cables += fmt::format("{} {} 100Gbps 0.001ms 0\n", 5 + i, 5 + (i + 1) % 5);
+    flows.push_back(fmt::format("{} {} 3 100 1000000 0", i, (i + 2) % 5));
   }
   flags.topology = folder.write("net.txt", cables) + ":hpcc";
   flags.flows = folder.write("flow.txt", flow_list(flows)) + ":hpcc";
@@ -409,7 +408,7 @@ TEST(PacketMode, AWatchdogEndsADeadlock) {
     for (const auto& row : run.pause_storms) {
       const std::string& link = row.at("link");
       const int from = std::stoi(link);
-      EXPECT_EQ(link, std::to_string(from) + "->" + std::to_string(5 + (from - 4) % 5)) << "a link of the circle";
+      EXPECT_EQ(link, fmt::format("{}->{}", from, 5 + (from - 4) % 5)) << "a link of the circle";
       EXPECT_GE(from, 5);
       drops += std::stoull(row.at("drops"));
     }
@@ -502,7 +501,7 @@ TEST(PacketMode, StaticRoutesKeepAShiftPermutationApart) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
   std::vector<std::string> rows;
-  for (int i = 0; i < 16; ++i) rows.push_back(std::to_string(i) + " " + std::to_string((i + 8) % 16) + " 3 100 1000000 0");
+  for (int i = 0; i < 16; ++i) rows.push_back(fmt::format("{} {} 3 100 1000000 0", i, (i + 8) % 16));
   flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
   flags.settings = {"flow.routing=static", "packet.answers=own_priority"};
   const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
@@ -553,7 +552,7 @@ TEST(PacketMode, SprayedPacketsUseAllPaths) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
   std::vector<std::string> rows;
-  for (int i = 0; i < 16; ++i) rows.push_back(std::to_string(i) + " " + std::to_string((i + 5) % 16) + " 3 100 2000000 0");
+  for (int i = 0; i < 16; ++i) rows.push_back(fmt::format("{} {} 3 100 2000000 0", i, (i + 5) % 16));
   flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
   std::map<std::string, double> slowdown;
   std::map<std::string, double> queue_up;

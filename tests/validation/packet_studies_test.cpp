@@ -7,6 +7,7 @@
 // 4 to 16 ports. Packet memory is not scaled down, since headroom does not shrink with the cluster:
 // at 400 Gb/s a port needs 50 to 80 kB of it even with the short fibres here, so that of 1 MB on 8
 // ports less than half is left to share, and of 2 MB more than three times as much.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -140,12 +141,12 @@ TEST(PacketStudies, SpineBuffersHardlyMatterForAllReduce) {
        {std::pair{"ring", 1}, std::pair{"double_binary_tree", 4}, std::pair{"halving_doubling", 4}}) {
     const double small = over_seeds(seeds, four_pods("4MB", "4MB", "1MB"), work, all_reduce_by(algorithm)).time_us;
     const double large = over_seeds(seeds, four_pods("4MB", "4MB", "16MB"), work, all_reduce_by(algorithm)).time_us;
-    RecordProperty(algorithm, std::to_string(small) + " " + std::to_string(large));
+    RecordProperty(algorithm, fmt::format("{:f} {:f}", small, large));
     EXPECT_NEAR(small / large, 1, 0.015) << algorithm;
   }
   const double small = over_seeds(4, four_pods("1MB", "4MB", "4MB"), work, all_reduce_by("double_binary_tree")).time_us;
   const double large = over_seeds(4, four_pods("16MB", "4MB", "4MB"), work, all_reduce_by("double_binary_tree")).time_us;
-  RecordProperty("leafs", std::to_string(small) + " " + std::to_string(large));
+  RecordProperty("leafs", fmt::format("{:f} {:f}", small, large));
   EXPECT_GT(small / large, 1.025);
 }
 
@@ -194,9 +195,8 @@ TEST(PacketStudies, AggregationBuffersMatterUpToTwoMegabytesForAllToAll) {
     const Means one = over_seeds(2, one_pod("1MB"), work, settings);
     const Means two = over_seeds(2, one_pod("2MB"), work, settings);
     const Means sixteen = over_seeds(2, one_pod("16MB"), work, settings);
-    RecordProperty(settings == with_dcqcn ? "dcqcn" : "none", std::to_string(one.time_us) + " " + std::to_string(two.time_us) +
-                                                                  " " + std::to_string(sixteen.time_us) + ", " +
-                                                                  std::to_string(one.pauses) + " " + std::to_string(two.pauses));
+    RecordProperty(settings == with_dcqcn ? "dcqcn" : "none",
+                   fmt::format("{:f} {:f} {:f}, {:f} {:f}", one.time_us, two.time_us, sixteen.time_us, one.pauses, two.pauses));
     EXPECT_GT(one.time_us / two.time_us, 1.05);
     EXPECT_LT(two.time_us / sixteen.time_us, 1.02);
     EXPECT_GT(one.agg_us, 5 * two.agg_us);
@@ -299,8 +299,8 @@ TwoJobs two_jobs(int seeds, const Settings& topology, int gpus, int stride, int 
   // A job without a workload holds its GPUs while the others are placed, and is gone.
   const auto run = [&](bool a, bool b) {
     const auto job = [&](const std::string& name, int count, bool works) {
-      return " job { name: \"" + name + "\" gpus: " + std::to_string(count) +
-             (works ? " workload { file: \"work.textproto\" } }" : " duration: \"1us\" }");
+      return fmt::format(" job {{ name: \"{}\" gpus: {}{}", name, count,
+                         works ? " workload { file: \"work.textproto\" } }" : " duration: \"1us\" }");
     };
     RunFlags flags;
     flags.mode = "packet";

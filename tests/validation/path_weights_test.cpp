@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Next hops weighed by capacity (flow.path_weights) in whole runs: what flows get on unequal paths,
 // in both modes, while cables change, and folded.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ double number(const std::map<std::string, std::string>& row, const std::string& 
 /// leaf 9.
 std::string two_leafs(const ScratchFolder& folder, const std::string& nic, const std::string& up, const std::string& down) {
   std::string text = "12 4 12\n8 9 10 11\n";
-  for (int host = 0; host < 8; ++host) text += std::to_string(host) + (host < 4 ? " 8 " : " 9 ") + nic + " 0.0005ms 0\n";
+  for (int host = 0; host < 8; ++host) text += fmt::format("{}{}{} 0.0005ms 0\n", host, host < 4 ? " 8 " : " 9 ", nic);
   text += "8 10 400Gbps 0.0005ms 0\n9 10 400Gbps 0.0005ms 0\n8 11 " + up + " 0.0005ms 0\n9 11 " + down + " 0.0005ms 0\n";
   return folder.write("net.txt", text) + ":hpcc";
 }
@@ -41,9 +42,7 @@ RunFlags flow_list(const ScratchFolder& folder, const std::string& topology, con
   return flags;
 }
 
-std::string row(int from, int to, long bytes) {
-  return std::to_string(from) + " " + std::to_string(to) + " 0 100 " + std::to_string(bytes) + " 0";
-}
+std::string row(int from, int to, long bytes) { return fmt::format("{} {} 0 100 {} 0", from, to, bytes); }
 
 /// From every host of one leaf to one of the other.
 std::vector<std::string> across(long bytes) {

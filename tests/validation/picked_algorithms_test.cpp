@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `auto` picks (host/collectives/built_in_rules.textproto) is about the best single choice,
 // for sizes and groups on several machines.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,10 +41,10 @@ std::map<std::string, double> durations_us(const Group& group, const std::string
     std::transform(type.begin(), type.end(), in_capitals.begin(),
                    [](char c) { return c == '_' ? c : static_cast<char>(c - 'a' + 'A'); });
     for (const long long size : kSizes) {
-      const std::string name = type + " " + std::to_string(size);
-      ops += "  op { name: \"" + name + "\" " + (before.empty() ? "" : "deps: \"" + before + "\" ") +
-             "collective { type: " + in_capitals + " size: \"" + std::to_string(type == "all_gather" ? size / group.ranks : size) +
-             "B\" } }\n";
+      const std::string name = fmt::format("{} {}", type, size);
+      ops += fmt::format("  op {{ name: \"{}\" {}collective {{ type: {} size: \"{}B\" }} }}\n", name,
+                         before.empty() ? "" : "deps: \"" + before + "\" ", in_capitals,
+                         type == "all_gather" ? size / group.ranks : size);
       // Two barriers: everybody begins the next one with what the way of the barrier's messages
       // leaves of differences, whoever ended first.
       for (const char* after : {"after ", "long after "}) {
@@ -56,7 +57,7 @@ std::map<std::string, double> durations_us(const Group& group, const std::string
   const ScratchFolder folder;
   RunFlags flags;
   flags.topology = folder.write("topology.textproto", group.topology);
-  flags.workload = folder.write("work.textproto", "ranks: " + std::to_string(group.ranks) + "\nrole {\n" + ops + "}\n");
+  flags.workload = folder.write("work.textproto", fmt::format("ranks: {}\nrole {{\n{}}}\n", group.ranks, ops));
   flags.settings = settings;
   std::map<std::string, double> times;
   for (const auto& row : run_scenario(flags, ScenarioRunOptions{}).collectives) {

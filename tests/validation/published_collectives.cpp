@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "scenario_run.hpp"
 
 namespace weft {
@@ -56,13 +58,11 @@ std::string published_collectives_table() {
     all.insert(all.end(), times.begin(), times.end());
     const auto held = std::count_if(times.begin(), times.end(), [](const CollectiveTime& time) { return time.held_out; });
     const auto fits = std::ssize(times) - held;
-    const std::string fitted = held == 0  ? " (fitted)"
-                               : fits > 0 ? " (" + std::to_string(fits) + " of " + std::to_string(times.size()) + " fitted)"
-                                          : "";
+    const std::string fitted = held == 0 ? " (fitted)" : fits > 0 ? fmt::format(" ({} of {} fitted)", fits, times.size()) : "";
     for (CollectiveTime& time : times) time.held_out = true;
-    table += "| " + set.source + fitted + " | " + set.machine + " | " + std::to_string(set.hosts) + " x " +
-             std::to_string(set.gpus_per_host) + " | " + set.collective + " | " + error_cells(held_out(times, SizeClass::medium)) +
-             " | " + error_cells(held_out(times, SizeClass::large)) + " |\n";
+    table += fmt::format("| {}{} | {} | {} x {} | {} | {} | {} |\n", set.source, fitted, set.machine, set.hosts, set.gpus_per_host,
+                         set.collective, error_cells(held_out(times, SizeClass::medium)),
+                         error_cells(held_out(times, SizeClass::large)));
   }
   table += "| all that nothing was fitted to | | | | " + error_cells(held_out(all, SizeClass::medium)) + " | " +
            error_cells(held_out(all, SizeClass::large)) + " |\n";

@@ -6,6 +6,7 @@
 // one and receives one from the one before (host/collectives/ring). GOAL has no collectives, so
 // there each round is written out: a send waits for the send before it and for the part that it
 // passes on.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -44,7 +45,7 @@ std::string chakra_flag(const ScratchFolder& folder) {
                            attribute("comm_size", static_cast<std::uint64_t>(kBytes));
   std::string path;
   for (int rank = 0; rank < kRanks; ++rank) {
-    path = folder.write("ring." + std::to_string(rank) + ".et", framed(bytes_field(1, "0.0.4")) + framed(node));
+    path = folder.write(fmt::format("ring.{}.et", rank), framed(bytes_field(1, "0.0.4")) + framed(node));
   }
   return path.substr(0, path.rfind("ring.") + 4) + ":chakra";
 }
@@ -53,11 +54,11 @@ std::string goal_flag(const ScratchFolder& folder) {
   std::string text = "num_ranks 64\n";
   const std::string size = std::to_string(kBytes / kRanks) + "b";
   for (int rank = 0; rank < kRanks; ++rank) {
-    text += "rank " + std::to_string(rank) + " {\n";
+    text += fmt::format("rank {} {{\n", rank);
     for (int round = 0; round < 2 * (kRanks - 1); ++round) {
       const std::string n = std::to_string(round);
-      text += "s" + n + ": send " + size + " to " + std::to_string((rank + 1) % kRanks) + "\n";
-      text += "r" + n + ": recv " + size + " from " + std::to_string((rank + kRanks - 1) % kRanks) + "\n";
+      text += fmt::format("s{}: send {} to {}\n", n, size, (rank + 1) % kRanks);
+      text += fmt::format("r{}: recv {} from {}\n", n, size, (rank + kRanks - 1) % kRanks);
       if (round == 0) continue;
       const std::string before = std::to_string(round - 1);
       text += "s" + n + " requires s" + before + "\ns" + n + " requires r" + before + "\n";
@@ -68,8 +69,7 @@ std::string goal_flag(const ScratchFolder& folder) {
 }
 
 std::string simai_flag(const ScratchFolder& folder) {
-  return folder.write("ring.txt",
-                      "MICRO all_gpus: 64\n1\nring -1 0 NONE 0 0 NONE 0 0 ALLREDUCE " + std::to_string(kBytes) + " 0\n") +
+  return folder.write("ring.txt", fmt::format("MICRO all_gpus: 64\n1\nring -1 0 NONE 0 0 NONE 0 0 ALLREDUCE {} 0\n", kBytes)) +
          ":simai";
 }
 

@@ -2,6 +2,7 @@
 // Runs a scenario as `weft run` does, in a folder of its own, and reads back the tables it wrote.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -58,8 +59,7 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     static std::atomic<int> counter{0};
-    path_ = std::filesystem::temp_directory_path() /
-            ("weft_validation_" + std::to_string(getpid()) + "_" + std::to_string(counter.fetch_add(1)));
+    path_ = std::filesystem::temp_directory_path() / fmt::format("weft_validation_{}_{}", getpid(), counter.fetch_add(1));
     std::filesystem::create_directories(path_);
   }
   ~ScratchFolder() {

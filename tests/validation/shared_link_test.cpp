@@ -3,6 +3,7 @@
 // equal shares, keep the link busy and lose nothing.
 #include "shared_link.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,8 +27,7 @@ TEST_P(SharedLinkOf, FlowsSoonHaveEqualShares) {
     SharedLink link{algorithm, Bandwidth::gbps(gbps), flows, Duration::us(apart_us)};
     link.length = Duration::us(8'200);
     const SharedLinkShares shares = share_link(link);
-    const std::string what = std::string(algorithm) + ", " + std::to_string(gbps) + " Gb/s, " + std::to_string(flows) + " flows, " +
-                             std::to_string(apart_us) + " us apart";
+    const std::string what = fmt::format("{}, {} Gb/s, {} flows, {} us apart", algorithm, gbps, flows, apart_us);
     for (std::size_t ms = 2; ms < 8; ++ms) EXPECT_GT(shares.bins[ms].utilization, busy) << what << ", ms " << ms;
     const std::size_t first = flows == 16 ? 5 : 4;
     double jain = 0;

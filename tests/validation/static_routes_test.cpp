@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs go by the routes of a user's own: the links that they load say so, in both modes and however
 // ranks are folded.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -25,8 +26,7 @@ class StaticRouteRuns : public testing::Test {
       const std::string name = "h" + std::to_string(host);
       topology += "host { port: \"" + name + "\" }\n";
       links += cable(name, "s" + std::to_string(host / 4));
-      routes += "route { at: \"s" + std::to_string((host / 4 + 2) % 3) + "\" to: \"" + name + "\" via: \"s" +
-                std::to_string((host / 4 + 1) % 3) + "\" }\n";
+      routes += fmt::format("route {{ at: \"s{}\" to: \"{}\" via: \"s{}\" }}\n", (host / 4 + 2) % 3, name, (host / 4 + 1) % 3);
     }
     for (const char* name : {"s0", "s1", "s2"}) topology += std::string("switch { name: \"") + name + "\" }\n";
     flags_.topology = folder_.write("ring.textproto", topology + links + cable("s0", "s1") + cable("s1", "s2") + cable("s2", "s0"));

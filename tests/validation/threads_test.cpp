@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole runs give the same bits for any number of threads and any partition: fingerprint, every
 // table, every figure of the model.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "scenario_run.hpp"
@@ -27,7 +28,7 @@ void expect_one_result(const RunFlags& flags) {
       options.zeta = zeta;
       options.trace = threads == 4;
       const ScenarioRun other = run_scenario(flags, options);
-      const std::string combination = std::to_string(threads) + " threads, zeta " + zeta;
+      const std::string combination = fmt::format("{} threads, zeta {}", threads, zeta);
       EXPECT_EQ(other.summary.fingerprint, first.summary.fingerprint) << combination;
       EXPECT_EQ(other.summary.events, first.summary.events) << combination;
       EXPECT_EQ(other.summary.makespan, first.summary.makespan) << combination;
@@ -147,7 +148,7 @@ TEST(Threads, AnIncastInPacketMode) {
   flags.topology = folder.write("net.textproto", "builder: \"fat_tree\"\nset { name: \"k\" value: \"4\" }\n");
   std::string flows = "12\n";
   for (int i = 0; i < 12; ++i) {
-    flows += std::to_string(1 + i) + " " + std::to_string(i % 2 * 15) + " 3 100 " + std::to_string(60'000 + 7'919 * i) + " 0\n";
+    flows += fmt::format("{} {} 3 100 {} 0\n", 1 + i, i % 2 * 15, 60'000 + 7'919 * i);
   }
   flags.flows = folder.write("flow.txt", flows) + ":hpcc";
   flags.settings = {"packet.buffer=700kB", "packet.pause_time=10us", "packet.ecn_kmin=10kB", "packet.ecn_kmax=100kB"};
@@ -165,8 +166,7 @@ TEST(Threads, DurationsFromDistributions) {
   const ScratchFolder folder;
   std::string scenario = "cluster { hosts: 3 gpus_per_host: 8 }\nseed: 7\n";
   for (int i = 0; i < 60; ++i) {
-    scenario += "job { gpus: " + std::to_string(1 + i * 5 % 16) + " submit: \"" + std::to_string(i * 90) +
-                "s\" duration: \"lognormal(10min, 0.8)\" }\n";
+    scenario += fmt::format("job {{ gpus: {} submit: \"{}s\" duration: \"lognormal(10min, 0.8)\" }}\n", 1 + i * 5 % 16, i * 90);
   }
   RunFlags flags;
   flags.scenario_file = folder.write("scenario.textproto", scenario);
@@ -179,8 +179,7 @@ TEST(Threads, AFlowList) {
   flags.topology = folder.write("net.textproto", "builder: \"fat_tree\"\nset { name: \"k\" value: \"4\" }\n");
   std::string flows = "60\n";
   for (int i = 0; i < 60; ++i) {
-    flows += std::to_string(i * 7 % 16) + " " + std::to_string((i * 7 + 1 + i % 13) % 16) + " 3 100 " +
-             std::to_string(10'000 + 7'919 * i) + " 0.00000" + std::to_string(i % 10) + "\n";
+    flows += fmt::format("{} {} 3 100 {} 0.00000{}\n", i * 7 % 16, (i * 7 + 1 + i % 13) % 16, 10'000 + 7'919 * i, i % 10);
   }
   flags.flows = folder.write("flow.txt", flows) + ":hpcc";
   expect_one_result(flags);

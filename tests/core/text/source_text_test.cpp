@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/text/source_text.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -26,8 +27,8 @@ std::string code_of(const std::function<void()>& action) {
 class SourceTextFiles : public testing::Test {
  protected:
   SourceTextFiles()
-      : folder_(std::filesystem::temp_directory_path() / ("weft_source_text_" + std::to_string(getpid()) + "_" +
-                                                          testing::UnitTest::GetInstance()->current_test_info()->name())) {
+      : folder_(std::filesystem::temp_directory_path() /
+                fmt::format("weft_source_text_{}_{}", getpid(), testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::create_directories(folder_);
   }
   ~SourceTextFiles() override { std::filesystem::remove_all(folder_); }

@@ -3,6 +3,7 @@
 // (descriptor.proto).
 #include "core/text/textproto.hpp"
 
+#include <fmt/format.h>
 #include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +61,7 @@ TEST(Textproto, AllUnknownFieldsAreReported) {
       parse("pakage: \"b\"\nmessage_type { nam: \"M\" inner { x: 1 } field { numbr: [1, 2] } }\nsyntx: 'proto3'\n");
   std::string found;
   for (const Diagnostic& diagnostic : parsed.diagnostics.all()) {
-    found += diagnostic.code + " " + std::to_string(diagnostic.place.line) + ":" + std::to_string(diagnostic.place.column) + "; ";
+    found += fmt::format("{} {}:{}; ", diagnostic.code, diagnostic.place.line, diagnostic.place.column);
   }
   // What stands inside an unknown message is not looked at.
   EXPECT_EQ(found, "unknown-field 1:1; unknown-field 2:16; unknown-field 2:25; unknown-field 2:48; unknown-field 3:1; ");

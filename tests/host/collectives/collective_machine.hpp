@@ -4,6 +4,7 @@
 // expect_carried_out() holds the result to what the collective means.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -265,7 +266,7 @@ inline CollectiveMachine expect_carried_out(const CollectivePlan& plan, std::uin
       }
     }
     for (std::uint32_t i = 0; i < plan.parts; ++i) {
-      const std::string where = "position " + std::to_string(p) + ", part " + std::to_string(i);
+      const std::string where = fmt::format("position {}, part {}", p, i);
       switch (type) {
         case CollectiveType::all_reduce:
           EXPECT_EQ(machine.part(p, i), everyone) << where;

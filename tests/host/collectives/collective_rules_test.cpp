@@ -3,6 +3,7 @@
 // some algorithm can.
 #include "host/collectives/collective_rules.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,7 +52,7 @@ TEST(CollectiveRules, RangesIncludeTheirBounds) {
   EXPECT_FALSE(holds("bytes_per_rank_min: \"512B\"", of_size(4095)));
   for (const auto& [what, value] : {std::pair("ranks", 8), std::pair("hosts", 2), std::pair("ranks_per_host", 4)}) {
     const auto bound = [&, name = std::string(what)](const std::string& side, int number) {
-      return holds(name + side + ": " + std::to_string(number), of_size(1));
+      return holds(fmt::format("{}{}: {}", name, side, number), of_size(1));
     };
     EXPECT_TRUE(bound("_min", value)) << what;
     EXPECT_FALSE(bound("_min", value + 1)) << what;
@@ -289,7 +290,7 @@ TEST(CollectiveLibrary, AutoCarriesOutWhateverIsAsked) {
       const Bytes bytes =
           is_barrier ? Bytes::zero() : Bytes::of(static_cast<std::int64_t>(random.below(std::uint64_t{1} << random.below(30))));
       const Workload workload = one_collective(type, static_cast<std::uint32_t>(members.size()), bytes);
-      SCOPED_TRACE(std::string(to_text(type)) + " of " + std::to_string(members.size()));
+      SCOPED_TRACE(fmt::format("{} of {}", to_text(type), members.size()));
       std::shared_ptr<const JobCollectives> collectives;
       ASSERT_NO_THROW(collectives = library.prepare(workload, *topology, members, nullptr));
       const Op op = workload.roles[0].op(OpId(0));

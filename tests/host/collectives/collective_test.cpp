@@ -3,6 +3,7 @@
 // right number of bytes for any group.
 #include "host/collectives/collective.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -165,7 +166,7 @@ std::string name_of(const AlgorithmCase& algorithm) {
 
 std::string case_name(const testing::TestParamInfo<CollectivePrograms::ParamType>& test) {
   const auto& [algorithm, group] = test.param;
-  return name_of(algorithm) + "_" + std::to_string(group.hosts) + "x" + std::to_string(group.ranks_per_host);
+  return fmt::format("{}_{}x{}", name_of(algorithm), group.hosts, group.ranks_per_host);
 }
 
 const std::vector<AlgorithmCase> kAlgorithms = {{"ring", {}},
@@ -213,7 +214,7 @@ TEST_P(IrregularGroups, AreServedAsWell) {
       if (!algorithm->supports(type)) continue;
       for (std::uint32_t root = 0; root < (has_root(type) ? layout.ranks() : 1);
            root += 1 + layout.ranks() / (WEFT_SANITIZED ? 2 : 8)) {
-        SCOPED_TRACE(std::string(to_text(type)) + " of " + std::to_string(layout.ranks()) + ", root " + std::to_string(root));
+        SCOPED_TRACE(fmt::format("{} of {}, root {}", to_text(type), layout.ranks(), root));
         const CollectiveRequest request{type, root, bytes, &layout, nullptr};
         if (algorithm->objection(request).empty()) expect_carried_out(algorithm->compile(request), root + 1);
       }

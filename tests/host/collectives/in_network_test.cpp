@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Algorithms that let switches reduce: what they carry out, what each rank brings, and what they
 // refuse.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -33,7 +34,7 @@ TEST(InNetwork, CarriesOutEveryCollectiveOfEveryGroup) {
             const CollectiveRequest request{type, root, type == CollectiveType::barrier ? Bytes::zero() : Bytes::of(12'345),
                                             &layout, nullptr};
             if (!algorithm->objection(request).empty()) continue;
-            SCOPED_TRACE(name + " " + inside + " " + std::string(to_text(type)) + " of " + std::to_string(layout.ranks()));
+            SCOPED_TRACE(fmt::format("{} {} {} of {}", name, inside, to_text(type), layout.ranks()));
             const CollectivePlan plan = algorithm->compile(request);
             expect_carried_out(plan, root + 1);
             ++carried_out;

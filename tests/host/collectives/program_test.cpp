@@ -3,6 +3,7 @@
 // finds; what is wrong is found.
 #include "host/collectives/program.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -23,7 +24,7 @@ struct GoodProgram {
 
 std::unique_ptr<CollectiveAlgorithm> read(CollectiveType type, std::uint32_t ranks, const std::string& rest) {
   return read_collective_program(
-      SourceText("algorithm", "collective: \"" + std::string(to_text(type)) + "\"\nranks: " + std::to_string(ranks) + "\n" + rest));
+      SourceText("algorithm", fmt::format("collective: \"{}\"\nranks: {}\n{}", to_text(type), ranks, rest)));
 }
 
 // Rings of 3 ranks, trees of 4: every type at least once.

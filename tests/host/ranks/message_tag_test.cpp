@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/text/diagnostics.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "workloads/dag/dag.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/flow/flow_fabric.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -1004,7 +1005,7 @@ TEST(CablesThatFail, RandomFailures) {
       for (const std::uint32_t threads : {1U, 2U, 4U}) {
         const Outcome outcome = run(*topology, settings, script, nullptr, threads, PartitionAutomatic{}, nullptr, {}, changes,
                                     Duration::us(100 + 300 * (seed % 2)));
-        SCOPED_TRACE(std::string(routing) + ", seed " + std::to_string(seed));
+        SCOPED_TRACE(fmt::format("{}, seed {}", routing, seed));
         EXPECT_EQ(outcome.delivered.size(), script.size());
         EXPECT_TRUE(outcome.unfinished.empty());
         if (fingerprint.empty()) fingerprint = outcome.report.fingerprint.to_text();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/failures/maintenance_plan.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -35,7 +36,7 @@ TEST(MaintenancePlan, SaysAllThatIsWrong) {
     try {
       read_maintenance_plan(SourceText("plan.csv", "time_s,host,duration_s\n" + rows), cluster);
     } catch (const InputError& error) {
-      for (const Diagnostic& one : error.diagnostics()) text += one.code + ":" + std::to_string(one.place.line) + " ";
+      for (const Diagnostic& one : error.diagnostics()) text += fmt::format("{}:{} ", one.code, one.place.line);
     }
     return text;
   };

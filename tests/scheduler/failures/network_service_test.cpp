@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/failures/network_service.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -156,8 +157,8 @@ TEST(NetworkService, OneNetworkServesAtATime) {
     names.push_back("agg" + std::to_string(i));
     if (i < 4) names.push_back("spine" + std::to_string(i));
     for (int j = 0; j < 2; ++j) {
-      names.push_back("leaf" + std::to_string(i) + "->agg" + std::to_string(i / 2 * 2 + j));
-      names.push_back("agg" + std::to_string(i) + "->spine" + std::to_string(i % 2 * 2 + j));
+      names.push_back(fmt::format("leaf{}->agg{}", i, i / 2 * 2 + j));
+      names.push_back(fmt::format("agg{}->spine{}", i, i % 2 * 2 + j));
     }
   }
   std::mt19937 random(7);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/failures/outages.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -65,7 +66,7 @@ class OutageRun {
   /// The time and what was asked in the next step: "5 fails 0, fails 1".
   std::string next() {
     if (!step()) return "";
-    return std::to_string(static_cast<int>(context.now().in_s())) + " " + log.take();
+    return fmt::format("{} {}", static_cast<int>(context.now().in_s()), log.take());
   }
 
   ClusterState cluster;

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "scheduler/failures/service_listener.hpp"
 
 namespace weft::testing_scheduler {
@@ -13,11 +15,11 @@ class ServiceLog final : public ServiceListener {
  public:
   void gpu_failed(GpuSlot gpu, EventContext&) override { add("fails " + std::to_string(gpu.index())); }
   void failure_known(GpuSlot gpu, Time failed_at, EventContext&) override {
-    add("known " + std::to_string(gpu.index()) + "@" + std::to_string(static_cast<int>(failed_at.in_s())));
+    add(fmt::format("known {}@{}", gpu.index(), static_cast<int>(failed_at.in_s())));
   }
   void gpu_is_wanted(GpuSlot gpu, EventContext&) override { add("wanted " + std::to_string(gpu.index())); }
   void cables_changed(std::span<const CableShare> cables, EventContext&) override {
-    for (const CableShare& cable : cables) add("cable at " + std::to_string(static_cast<int>(cable.share * 100)) + " %");
+    for (const CableShare& cable : cables) add(fmt::format("cable at {} %", static_cast<int>(cable.share * 100)));
   }
   void service_changed(EventContext&) override { add("pass"); }
   void happened(const ClusterEvent& cluster_event) override {

@@ -2,6 +2,7 @@
 // What handlers are told, when, and what becomes of what they do; and the handlers that come along.
 #include "scheduler/handlers/event_handler.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -33,8 +34,7 @@ NamedHandler handler_called(const std::string& name, const std::vector<std::pair
 class EventLog final : public JobObserver {
  public:
   void event_happened(const EventRecord& record) override {
-    rows += std::to_string(static_cast<std::int64_t>(record.at.in_s())) + " " + std::string(record.event) + " " +
-            std::string(record.subject) + " " + std::string(record.by) + "\n";
+    rows += fmt::format("{} {} {} {}\n", static_cast<std::int64_t>(record.at.in_s()), record.event, record.subject, record.by);
   }
   std::string rows;
 };
@@ -48,7 +48,7 @@ class Told final : public EventHandler {
     static constexpr std::array names = {"arrived",  "started",   "preempted", "failed",  "moved", "ended",  "cancelled", "part",
                                          "repaired", "announced", "drains",    "drained", "spare", "called", "timer"};
     text_ +=
-        std::to_string(static_cast<std::int64_t>(control.now().in_s())) + " " + names[static_cast<std::size_t>(cluster_event.kind)];
+        fmt::format("{} {}", static_cast<std::int64_t>(control.now().in_s()), names[static_cast<std::size_t>(cluster_event.kind)]);
     if (!cluster_event.job.is_none()) text_ += " " + control.name_of(cluster_event.job);
     if (!cluster_event.host.is_none()) text_ += " host" + std::to_string(cluster_event.host.index());
     text_ += "\n";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/handlers/handler_calls.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,7 +25,7 @@ class Listener final : public EventHandler {
   using Act = std::function<void(const ClusterEvent&, ClusterControl&)>;
   Listener(std::string name, std::string& text, Act act) : name_(std::move(name)), text_(text), act_(std::move(act)) {}
   void happened(const ClusterEvent& cluster_event, ClusterControl& control) override {
-    text_ += name_ + std::to_string(static_cast<int>(cluster_event.kind)) + " ";
+    text_ += fmt::format("{}{} ", name_, static_cast<int>(cluster_event.kind));
     if (act_) act_(cluster_event, control);
   }
 
@@ -78,7 +79,7 @@ class HandlerCallsTest : public testing::Test {
     handlers.push_back({"second", std::make_unique<Listener>("y", text, nullptr)});
     return {std::move(handlers), actions};
   }
-  static std::string told(const std::string& who, Kind kind) { return who + std::to_string(static_cast<int>(kind)) + " "; }
+  static std::string told(const std::string& who, Kind kind) { return fmt::format("{}{} ", who, static_cast<int>(kind)); }
 
   std::string text;
   Actions actions;

@@ -4,6 +4,7 @@
 // no work may get lost or counted twice.
 #include "scheduler/handlers/scripted_events.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,8 +33,7 @@ ScriptedEvent cancel(std::int64_t at, std::string job) { return {at_s(at), Scrip
 class EventLog final : public JobObserver {
  public:
   void event_happened(const EventRecord& record) override {
-    rows += std::to_string(static_cast<std::int64_t>(record.at.in_s())) + " " + std::string(record.event) + " " +
-            std::string(record.subject) + " " + std::string(record.by) + "\n";
+    rows += fmt::format("{} {} {} {}\n", static_cast<std::int64_t>(record.at.in_s()), record.event, record.subject, record.by);
   }
   std::string rows;
 };

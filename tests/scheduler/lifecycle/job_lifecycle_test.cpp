@@ -2,6 +2,7 @@
 // Timelines in job mode, derived by hand.
 #include "scheduler/lifecycle/job_lifecycle.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/check.hpp"
@@ -20,10 +21,10 @@ using testing_scheduler::run_jobs;
 class Log final : public JobObserver {
  public:
   void job_started(const JobSpec& spec, const JobRecord& record) override {
-    lines.push_back(spec.name + " starts at " + std::to_string(static_cast<int>(record.start->in_s())) + " on " + record.placement);
+    lines.push_back(fmt::format("{} starts at {} on {}", spec.name, static_cast<int>(record.start->in_s()), record.placement));
   }
   void job_finished(const JobSpec& spec, const JobRecord& record) override {
-    lines.push_back(spec.name + " ends at " + std::to_string(static_cast<int>(record.end->in_s())));
+    lines.push_back(fmt::format("{} ends at {}", spec.name, static_cast<int>(record.end->in_s())));
   }
   std::vector<std::string> lines;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/lifecycle/progress_model.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -87,7 +88,7 @@ TEST(ProgressModel, GetsOnTickByTick) {
     for (std::int64_t elapsed = 0; elapsed <= held; ++elapsed) {
       const Walked walked = walk(total, iterations, kept.iterations, kept.work.in_ticks(), overhead, plan, elapsed);
       const ProgressModel::Position position = progress.at(Duration::ticks(elapsed));
-      SCOPED_TRACE("round " + std::to_string(round) + " elapsed " + std::to_string(elapsed));
+      SCOPED_TRACE(fmt::format("round {} elapsed {}", round, elapsed));
       ASSERT_EQ(position.overhead.in_ticks(), walked.overhead);
       ASSERT_EQ(position.work.in_ticks(), walked.work);
       ASSERT_EQ(position.writing.in_ticks(), walked.writing);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // trace.json: every track says which rank it is, and for how many it stands where ranks were
 // folded.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -267,7 +268,7 @@ TEST(Trace, KeepsToItsSize) {
   expect_valid(written);
   const int slices = count_by(written, "X", "cat")["compute"];
   EXPECT_GT(slices, 5);
-  EXPECT_NE(trace.notes()[0].find("from " + std::to_string(slices) + " ms on"), std::string::npos) << trace.notes()[0];
+  EXPECT_NE(trace.notes()[0].find(fmt::format("from {} ms on", slices)), std::string::npos) << trace.notes()[0];
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables that can be joined: transfers with their collectives, iterations and list rows, links with
 // their tiers, percentiles with the rows that they are of. Every new column is computed once more.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -176,8 +177,8 @@ TEST_P(JoinedResults, PercentilesAreThoseOfTheRows) {
   const ScratchFolder folder;
   std::string scenario = "topology { builder: \"single_switch\" set { name: \"hosts\" value: \"8\" } }\n";
   for (int i = 0; i < 6; ++i) {
-    scenario += "job { name: \"j" + std::to_string(i) + "\" iterations: " + std::to_string(1 + i) + " submit: \"" +
-                std::to_string(300 * i) + "us\" workload { file: \"" + mixed_workload(folder) + "\" } }\n";
+    scenario += fmt::format("job {{ name: \"j{}\" iterations: {} submit: \"{}us\" workload {{ file: \"{}\" }} }}\n", i, 1 + i,
+                            300 * i, mixed_workload(folder));
   }
   RunFlags flags;
   flags.mode = GetParam();
@@ -212,9 +213,8 @@ std::string troubled_cluster() {
       "event { at: \"200s\" drain { hosts: \"1\" for: \"100s\" } }\n"
       "event { at: \"260s\" cancel { job: \"j30\" } }\n";
   for (int i = 0; i < 40; ++i) {
-    text += "job { name: \"j" + std::to_string(i) + "\" gpus: " + std::to_string(1 + i % 6) + " submit: \"" +
-            std::to_string(9 * i) + "s\" priority: " + std::to_string(i % 3) + " group: \"g" + std::to_string(i % 2) +
-            "\" duration: \"" + std::to_string(40 + 17 * (i % 5)) + "s\" }\n";
+    text += fmt::format("job {{ name: \"j{}\" gpus: {} submit: \"{}s\" priority: {} group: \"g{}\" duration: \"{}s\" }}\n", i,
+                        1 + i % 6, 9 * i, i % 3, i % 2, 40 + 17 * (i % 5));
   }
   return text;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs that are no files, that lie about what they hold or that are one long line: refused or
 // read, within bounds of memory and time.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -163,7 +164,7 @@ TEST(InputFiles, OpsThatTakeNoBytesAreRefused) {
 TEST(InputFiles, ManyErrorsOnOneLineTakeLittleMemoryAndTime) {
   const TestFolder folder;
   std::string jobs = "topology { builder: \"single_switch\" }";
-  for (int i = 0; i < 50'000; ++i) jobs += " job { name: \"j" + std::to_string(i) + "\" gpus: 3 duration: \"x\" }";
+  for (int i = 0; i < 50'000; ++i) jobs += fmt::format(" job {{ name: \"j{}\" gpus: 3 duration: \"x\" }}", i);
   folder.write("jobs.textproto", jobs);
   const WeftAnswer answer = run_weft({folder.path(), kSeconds}, {"check", "jobs.textproto"});
   EXPECT_EQ(answer.status, 2);
@@ -177,9 +178,9 @@ TEST(InputFiles, OneLongLineIsReadInTimeLinearInIt) {
   std::string cycle = ops;
   constexpr int count = 100'000;
   for (int i = 0; i < count; ++i) {
-    const std::string op = " op { name: \"o" + std::to_string(i) + "\" compute { duration: \"1us\" } deps: \"o";
-    ops += i == 0 ? " op { name: \"o0\" compute { duration: \"1us\" } }" : op + std::to_string(i - 1) + "\" }";
-    cycle += op + std::to_string((i + count - 1) % count) + "\" }";
+    const std::string op = fmt::format(" op {{ name: \"o{}\" compute {{ duration: \"1us\" }} deps: \"o", i);
+    ops += i == 0 ? " op { name: \"o0\" compute { duration: \"1us\" } }" : fmt::format("{}{}\" }}", op, i - 1);
+    cycle += fmt::format("{}{}\" }}", op, (i + count - 1) % count);
   }
   folder.write("ops.textproto", ops + " }");
   std::string tabs = ops + " }";
@@ -237,7 +238,7 @@ TEST(InputFiles, ManyNamesAreReadInTimeLinearInThem) {
 TEST(InputFiles, SmallFilesTakeNoGigabytes) {
   const TestFolder folder;
   std::string communicators = "ranks: 16777216";
-  for (int i = 0; i < 200; ++i) communicators += " communicator { name: \"c" + std::to_string(i) + "\" size: 2 }";
+  for (int i = 0; i < 200; ++i) communicators += fmt::format(" communicator {{ name: \"c{}\" size: 2 }}", i);
   folder.write("communicators.textproto", communicators + " role { op { compute { duration: \"1us\" } } }");
   const WeftAnswer refused = run_weft({folder.path(), kSeconds}, {"workload", "show", "communicators.textproto"});
   EXPECT_EQ(refused.status, 2);

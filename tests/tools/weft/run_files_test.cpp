@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to files when runs go wrong: killed, starved of disk, two at a time, over their own
 // inputs.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 
@@ -32,7 +33,7 @@ void write_inputs(const TestFolder& folder) {
   folder.write("flow.textproto", topology + "job { name: \"llm\" iterations: 2000 " + job);
   folder.write("packet.textproto", topology + "mode: PACKET\njob { name: \"llm\" iterations: 10 " + job);
   std::string trace = "job,submit_s,gpus,run_s\n";
-  for (int i = 0; i < 20'000; ++i) trace += "j" + std::to_string(i) + "," + std::to_string(i / 4) + ",4,3\n";
+  for (int i = 0; i < 20'000; ++i) trace += fmt::format("j{},{},4,3\n", i, i / 4);
   folder.write("jobs.csv", trace);
 }
 
@@ -122,7 +123,7 @@ TEST_P(RunFilesByMode, AKillLeavesACompleteSetOrNone) {
     process.kill(SIGKILL);
     process.wait();
     wait_until_unlocked(folder / "out");
-    SCOPED_TRACE("killed after " + std::to_string(moment) + " of " + std::to_string(seconds) + " s");
+    SCOPED_TRACE(fmt::format("killed after {} of {} s", moment, seconds));
     complete += holds_one_run_or_none(folder / "out") ? 1 : 0;
   }
   // The next run finds nothing in its way.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -42,7 +43,7 @@ const std::string kTrace = R"({
 class JsonFiles {
  public:
   Workload import(const std::vector<std::string>& files, const ChakraOptions& options = {}) const {
-    for (std::size_t rank = 0; rank < files.size(); ++rank) folder_.write("t." + std::to_string(rank) + ".json", files[rank]);
+    for (std::size_t rank = 0; rank < files.size(); ++rank) folder_.write(fmt::format("t.{}.json", rank), files[rank]);
     return import_chakra(folder_.path("t"), options);
   }
   std::string errors(const std::vector<std::string>& files) const {

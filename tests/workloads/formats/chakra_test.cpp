@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/formats/chakra/chakra.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -108,7 +109,7 @@ Node of_type(Node node, std::uint64_t type) {
 class ChakraFiles {
  public:
   std::string write(const std::vector<std::string>& files) const {
-    for (std::size_t rank = 0; rank < files.size(); ++rank) folder_.write("t." + std::to_string(rank) + ".et", files[rank]);
+    for (std::size_t rank = 0; rank < files.size(); ++rank) folder_.write(fmt::format("t.{}.et", rank), files[rank]);
     return folder_.path("t");
   }
   const TemporaryFolder& folder() const { return folder_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/formats/goal/goal.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -83,10 +84,9 @@ TEST(ImportGoal, ARingIsOneRoleAndSoAreTheLeavesOfAGather) {
   std::string ring = "num_ranks 16\n";
   std::string gather = "num_ranks 16\n";
   for (int r = 0; r < 16; ++r) {
-    ring += "rank " + std::to_string(r) + " { l" + std::to_string(r) + ": send 8b to " + std::to_string((r + 1) % 16) +
-            "\n recv 8b from " + std::to_string((r + 15) % 16) + " }\n";
-    gather += "rank " + std::to_string(r) + " {";
-    for (int s = 1; s < 16 && r == 0; ++s) gather += " recv 8b from " + std::to_string(s) + ";";
+    ring += fmt::format("rank {} {{ l{}: send 8b to {}\n recv 8b from {} }}\n", r, r, (r + 1) % 16, (r + 15) % 16);
+    gather += fmt::format("rank {} {{", r);
+    for (int s = 1; s < 16 && r == 0; ++s) gather += fmt::format(" recv 8b from {};", s);
     gather += r == 0 ? "}\n" : " send 8b to 0 }\n";
   }
   EXPECT_EQ(GoalFile().import(ring).roles.size(), 1U);
@@ -150,9 +150,9 @@ TEST(ImportGoal, CountsOverlapsAsSearchingEveryPairDoes) {
     std::uint64_t overlaps = 0;
     for (std::uint32_t op = 0; op < kOps; ++op) {
       const std::uint64_t cpu = random() % 5;
-      text += "l" + std::to_string(op) + ": calc 10 cpu " + std::to_string(cpu) + "\n";
+      text += fmt::format("l{}: calc 10 cpu {}\n", op, cpu);
       const auto depend = [&](std::uint32_t on) {
-        text += "l" + std::to_string(op) + " requires l" + std::to_string(on) + "\n";
+        text += fmt::format("l{} requires l{}\n", op, on);
         before[op][on] = true;
         for (std::uint32_t i = 0; i < on; ++i) before[op][i] = before[op][i] || before[on][i];
       };
@@ -394,12 +394,11 @@ TEST(ImportGoal, IssueOrderIsThatOfTheStarts) {
     std::vector<std::int64_t> start_of_calc(kPairs, 0);
     for (std::uint32_t i = 0; i < kPairs; ++i) {
       const std::string number = std::to_string(i);
-      text += "s" + number + ": send " + std::to_string(i + 1) + "b to 1\nc" + number + ": calc " + std::to_string(1 << i) +
-              " cpu " + number + "\n";
+      text += fmt::format("s{}: send {}b to 1\nc{}: calc {} cpu {}\n", number, i + 1, number, 1 << i, number);
       if (i > 0 && random() % 2 == 0) {
         const auto on = static_cast<std::uint32_t>(random() % i);
         const bool after_start = random() % 2 == 0;
-        text += "c" + number + (after_start ? " irequires c" : " requires c") + std::to_string(on) + "\n";
+        text += fmt::format("c{}{}{}\n", number, after_start ? " irequires c" : " requires c", on);
         start_of_calc[i] = start_of_calc[on] + (after_start ? 0 : 1 << on);
       }
       text += "s" + number + " requires c" + number + "\n";
@@ -410,7 +409,7 @@ TEST(ImportGoal, IssueOrderIsThatOfTheStarts) {
     std::stable_sort(wanted.begin(), wanted.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return start_of_send[a] < start_of_send[b]; });
     text += "}\nrank 1 {\n";
-    for (const std::uint32_t send : wanted) text += "recv " + std::to_string(send + 1) + "b from 0\n";
+    for (const std::uint32_t send : wanted) text += fmt::format("recv {}b from 0\n", send + 1);
     EXPECT_EQ(GoalFile().errors(text + "}\n"), "") << text;
   }
 }

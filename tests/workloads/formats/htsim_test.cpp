@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/formats/htsim/htsim_cm.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -166,7 +167,7 @@ TEST(ImportHtsim, MultishotFollowsTheSizesOfConnections) {
 
 TEST(ImportHtsim, NodesThatDoTheSameShareARole) {
   std::string text = "Nodes 1000\nConnections 100\n";
-  for (int i = 0; i < 100; ++i) text += std::to_string(i) + "->" + std::to_string((i + 1) % 100) + " start 0 size 5\n";
+  for (int i = 0; i < 100; ++i) text += fmt::format("{}->{} start 0 size 5\n", i, (i + 1) % 100);
   const Workload workload = MatrixFile().import(text);
   // 1 .. 98, those two at the ends of the hundred, and all that are idle.
   EXPECT_EQ(workload.roles.size(), 4U);

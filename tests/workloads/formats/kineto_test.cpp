@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/formats/kineto/kineto.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -40,9 +41,9 @@ class TraceText {
   }
   TraceText& kernel(int stream, const std::string& name, double begin, double duration, int correlation,
                     const std::string& more = "", const std::string& category = "kernel") {
-    return event(category, name, "0", std::to_string(stream), begin, duration,
-                 "\"device\": 0, \"stream\": " + std::to_string(stream) + ", \"correlation\": " + std::to_string(correlation) +
-                     (more.empty() ? "" : ", " + more));
+    return event(
+        category, name, "0", std::to_string(stream), begin, duration,
+        fmt::format("\"device\": 0, \"stream\": {}, \"correlation\": {}{}", stream, correlation, more.empty() ? "" : ", " + more));
   }
   /// A launching call and its kernel.
   TraceText& launched(int thread, double call_begin, double call_duration, int stream, const std::string& name, double begin,
@@ -79,18 +80,18 @@ class TraceText {
 };
 
 std::string world(int rank, int size, const std::string& groups = "") {
-  return "{\"backend\": \"nccl\", \"rank\": " + std::to_string(rank) + ", \"world_size\": " + std::to_string(size) +
-         (groups.empty() ? "" : ", \"pg_config\": [" + groups + "]") + "}";
+  return fmt::format("{{\"backend\": \"nccl\", \"rank\": {}, \"world_size\": {}{}}}", rank, size,
+                     groups.empty() ? "" : ", \"pg_config\": [" + groups + "]");
 }
 
 std::string collective(const std::string& name, int elements, const std::string& type = "Float", const std::string& more = "") {
-  return "\"Collective name\": \"" + name + "\", \"In msg nelems\": " + std::to_string(elements) + ", \"dtype\": \"" + type + "\"" +
-         (more.empty() ? "" : ", " + more);
+  return fmt::format("\"Collective name\": \"{}\", \"In msg nelems\": {}, \"dtype\": \"{}\"{}", name, elements, type,
+                     more.empty() ? "" : ", " + more);
 }
 
 std::string in_group(const std::string& name, const std::string& ranks, int size, const std::string& more = "") {
-  return "\"Process Group Name\": \"" + name + "\", \"Process Group Ranks\": \"" + ranks +
-         "\", \"Group size\": " + std::to_string(size) + (more.empty() ? "" : ", " + more);
+  return fmt::format("\"Process Group Name\": \"{}\", \"Process Group Ranks\": \"{}\", \"Group size\": {}{}", name, ranks, size,
+                     more.empty() ? "" : ", " + more);
 }
 
 /// Start of every op in microseconds if each starts when its predecessors have ended; `changed`
@@ -660,8 +661,8 @@ TEST_F(KinetoTest, GroupsOfAReplayedRankAreRepeatedOverAllRanks) {
   const auto add = [&](double at, const std::string& name, const std::string& ranks, int size) {
     trace.launched(1, at, 1, 20, "nccl_" + name, at + 100, 1,
                    collective("allreduce", 10, "Float",
-                              "\"Group size\": " + std::to_string(size) + ", \"Process Group Name\": \"" + name +
-                                  "\", \"Process Group Ranks\": \"" + ranks + "\""));
+                              fmt::format("\"Group size\": {}, \"Process Group Name\": \"{}\", \"Process Group Ranks\": \"{}\"",
+                                          size, name, ranks)));
   };
   trace.op(1, "a", 0, 50);
   add(1, "tp", "[0, 1]", 2);
@@ -911,7 +912,7 @@ class KinetoSet : public KinetoTest {
  protected:
   /// Imports ranks 0 .. N-1.
   Workload import_set(const std::vector<TraceText>& ranks, const KinetoOptions& options = {}) {
-    for (std::size_t r = 0; r < ranks.size(); ++r) set_.write("set-" + std::to_string(r) + ".json", ranks[r].text());
+    for (std::size_t r = 0; r < ranks.size(); ++r) set_.write(fmt::format("set-{}.json", r), ranks[r].text());
     return import_kineto(set_.path("set-"), options);
   }
   std::string set_errors(const std::vector<TraceText>& ranks, const KinetoOptions& options = {}) {
@@ -1049,7 +1050,7 @@ TEST_F(KinetoTest, AReplayedRankWithOnePeerStandsForOneOfEachPair) {
   };
   for (const Case& c :
        {Case{0, 2, {0, 0, 1, 1, 0, 0, 1, 1}}, Case{6, 4, {1, 1, 0, 0, 1, 1, 0, 0}}, Case{2, 4, {1, 1, 0, 0, 1, 1, 0, 0}}}) {
-    SCOPED_TRACE(std::to_string(c.rank) + " and " + std::to_string(c.peer));
+    SCOPED_TRACE(fmt::format("{} and {}", c.rank, c.peer));
     const Workload workload = replayed(exchange(c.rank, c.peer), 8);
     EXPECT_EQ(workload.role_of, c.roles);
     ASSERT_EQ(workload.roles.size(), 2u);
@@ -1117,8 +1118,10 @@ TEST_F(KinetoSet, IterationsAreMatchedByTheirStepNumbers) {
       EXPECT_GT(starts_us(workload.dag_of(RankId(rank))).count("work" + step), 0u) << rank;
       EXPECT_EQ(op_named(workload.dag_of(RankId(rank)), "nccl").bytes, Bytes::of(4 * elements)) << rank;
     }
-    EXPECT_HAS(notes(workload), "of 2 iterations that all ranks have (by ProfilerStep annotations), number " +
-                                    std::to_string(position) + " is taken: ProfilerStep#" + step + "\n");
+    EXPECT_HAS(
+        notes(workload),
+        fmt::format("of 2 iterations that all ranks have (by ProfilerStep annotations), number {} is taken: ProfilerStep#{}\n",
+                    position, step));
   };
   expect_step(import_set(ranks), "6", 0, 20);  // each is a kind of its own; the first of them
   KinetoOptions options;
@@ -1174,11 +1177,11 @@ TEST_F(KinetoSet, UnevenAllToAllsTakeTheMeanSize) {
 
 /// Arguments of an all-to-all in a group of `size`.
 std::string exchange(int size, int elements, const std::string& sent, int elements_out = -1, const std::string& received = "") {
-  return collective("all_to_allv", elements, "Float",
-                    "\"Group size\": " + std::to_string(size) + ", \"In split size\": \"" + sent + "\"" +
-                        (received.empty() ? ""
-                                          : ", \"Out msg nelems\": " + std::to_string(elements_out) + ", \"Out split size\": \"" +
-                                                received + "\""));
+  return collective(
+      "all_to_allv", elements, "Float",
+      fmt::format(
+          "\"Group size\": {}, \"In split size\": \"{}\"{}", size, sent,
+          received.empty() ? "" : fmt::format(", \"Out msg nelems\": {}, \"Out split size\": \"{}\"", elements_out, received)));
 }
 
 TEST_F(KinetoSet, SplitsOfAllRanksMakeATable) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The job logs of real clusters: what becomes a job, what is left out and why, and what --strict
 // makes of it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -164,7 +165,7 @@ TEST(Helios, StrictReportsEveryDirtyRow) {
   JobTraceOptions options;
   options.strict = true;
   const std::string errors = errors_of([&] { read_helios(text(dirty_helios), options); });
-  for (int line = 3; line <= 17; ++line) EXPECT_HAS(errors, "jobs.csv:" + std::to_string(line) + ":");
+  for (int line = 3; line <= 17; ++line) EXPECT_HAS(errors, fmt::format("jobs.csv:{}:", line));
   EXPECT_HAS(errors, "jobs.csv:3:10: error: this job has no GPU [no-gpus]");
 }
 

@@ -2,6 +2,7 @@
 // Presets: parameters under one name, from a scenario or from --set, below every other setting.
 #include "host/presets.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -121,7 +122,7 @@ TEST(Presets, TheManifestHasTheValuesOfServerAndPreset) {
 TEST(Presets, ARunWithoutANetworkSaysThatTheyChangeNothing) {
   RunFlags flags;
   flags.hosts = 1;
-  const auto file = std::filesystem::temp_directory_path() / ("weft_presets_" + std::to_string(getpid()) + ".csv");
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("weft_presets_{}.csv", getpid());
   std::ofstream(file) << "job,submit_s,gpus,run_s\na,0,1,5\n";
   flags.jobs = file.string() + ":weft";
   flags.settings = {"preset=hgx_a100"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults of scenarios: what would be ignored is refused, all mistakes are reported together, and
 // messages speak of the file's own fields.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -50,7 +51,7 @@ class ScenarioFaults : public testing::Test {
   static std::string codes_of(const RunFlags& flags) {
     std::string codes;
     for (const Diagnostic& error : errors_of(flags)) {
-      const std::string place = std::to_string(error.place.line) + ":" + std::to_string(error.place.column);
+      const std::string place = fmt::format("{}:{}", error.place.line, error.place.column);
       codes += (error.place.line > 0 ? place : fs::path(error.place.file).filename().string()) + " " + error.code + "; ";
     }
     return codes;
@@ -126,7 +127,7 @@ struct Ignored {
 // for it.
 TEST_F(ScenarioFaults, ErrorsThatAReaderLeftOutAreCounted) {
   std::string rows = "job,submit_s,gpus,run_s\n";
-  for (int i = 0; i < 300; ++i) rows += "j" + std::to_string(i) + ",soon,1,10\n";
+  for (int i = 0; i < 300; ++i) rows += fmt::format("j{},soon,1,10\n", i);
   RunFlags flags;
   flags.jobs = write("bad.csv", rows) + ":weft";
   flags.hosts = 1;

@@ -3,6 +3,7 @@
 // records it.
 #include "tools/simulation/scenario/scenario.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -103,8 +104,7 @@ TEST_F(Scenarios, AllWrongSettingsAreReportedTogether) {
       load_scenario(flags);
     } catch (const InputError& error) {
       for (const Diagnostic& diagnostic : error.diagnostics()) {
-        codes +=
-            std::to_string(diagnostic.place.line) + ":" + std::to_string(diagnostic.place.column) + " " + diagnostic.code + "; ";
+        codes += fmt::format("{}:{} {}; ", diagnostic.place.line, diagnostic.place.column, diagnostic.code);
       }
     }
     return codes;
