@@ -38,16 +38,16 @@ Workload make_workload(std::uint32_t ops) {
   workload.role_names = {"all"};
   RoleBuilder builder;
   builder.reserve(ops, ops);
-  constexpr std::uint32_t kStreams = 32;
+  constexpr std::uint32_t stream_count = 32;
   for (std::uint32_t i = 0; i < ops; ++i) {
     Op op;
     if (i % 100 == 99) {
       op.kind = OpKind::collective;
       op.bytes = Bytes::of(25'000'000 + i % 7);
-      op.stream = kStreams + 1;
+      op.stream = stream_count + 1;
     } else {
       op.duration = Duration::ns(1000 + i % 9973);
-      op.stream = static_cast<std::uint16_t>(1 + i % kStreams);
+      op.stream = static_cast<std::uint16_t>(1 + i % stream_count);
     }
     builder.add(op);
     if (i > 0) builder.depend(i, i - 1 - i % std::min<std::uint32_t>(i, 1000));

@@ -29,7 +29,7 @@ namespace {
 
 using namespace weft;
 
-constexpr std::uint32_t kRanks = 64;
+constexpr std::uint32_t traced_ranks = 64;
 
 /// CPU time and memory of a child process that does `work`.
 rusage run_in_child(const std::function<void()>& work) {
@@ -51,17 +51,17 @@ rusage run_in_child(const std::function<void()>& work) {
 
 void write_goal(const std::filesystem::path& folder, std::uint32_t nodes) {
   std::ofstream file(folder / "trace.goal");
-  file << "num_ranks " << kRanks << "\n";
-  const std::uint32_t steps = nodes / kRanks / 3;
+  file << "num_ranks " << traced_ranks << "\n";
+  const std::uint32_t steps = nodes / traced_ranks / 3;
   std::string text;
-  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+  for (std::uint32_t rank = 0; rank < traced_ranks; ++rank) {
     file << "rank " << rank << " {\n";
     for (std::uint32_t step = 0; step < steps; ++step) {
       const std::uint32_t id = 3 * step;
       const auto label = [&](std::uint32_t offset) { return fmt::format("l{}", id + offset); };
       text = fmt::format("{}: calc {} cpu 0\n", label(0), 1000 + (step * 7 + rank) % 9973);
-      text += fmt::format("{}: send {}b to {} tag {} cpu 0\n", label(1), 4096 + step % 1000, (rank + 1) % kRanks, step % 4096);
-      text += fmt::format("{}: recv {}b from {} tag {} cpu 0\n", label(2), 4096 + step % 1000, (rank + kRanks - 1) % kRanks,
+      text += fmt::format("{}: send {}b to {} tag {} cpu 0\n", label(1), 4096 + step % 1000, (rank + 1) % traced_ranks, step % 4096);
+      text += fmt::format("{}: recv {}b from {} tag {} cpu 0\n", label(2), 4096 + step % 1000, (rank + traced_ranks - 1) % traced_ranks,
                           step % 4096);
       if (step > 0) text += fmt::format("{} requires l{}\n", label(0), id - 1);
       text += fmt::format("{} requires {}\n{} requires {}\n", label(1), label(0), label(2), label(1));
@@ -87,8 +87,8 @@ std::string attribute(const std::string& name, std::uint32_t field, std::uint64_
 }
 
 void write_chakra(const std::filesystem::path& folder, std::uint32_t nodes) {
-  const std::uint32_t count = nodes / kRanks;
-  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+  const std::uint32_t count = nodes / traced_ranks;
+  for (std::uint32_t rank = 0; rank < traced_ranks; ++rank) {
     std::ofstream file(folder / fmt::format("trace.{}.et", rank), std::ios::binary);
     file << framed(bytes_field(1, "0.0.4"));
     for (std::uint32_t id = 0; id < count; ++id) {

@@ -20,7 +20,8 @@
 //
 // Operations in switches (network/in_network/switch_operations): every member hands over a Transfer
 // whose destination names the operation. When all have joined, the data moves; then each member
-// gets transfer_delivered only. Threads: start() is called from the host's logical process only.
+// gets transfer_delivered only.
+// Threads: start() is called from the host's logical process only.
 #pragma once
 
 #include <bit>

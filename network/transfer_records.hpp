@@ -2,7 +2,8 @@
 // Transfer records: what a network model tells of its transfers and links.
 //
 // Where it sits: the flow fabric and host/transport/packet_network fill them in, whoever writes
-// results reads them. Threads: values; an observer is called by one thread at a time.
+// results reads them.
+// Threads: values; an observer is called by one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,8 @@
 // Cache: fetching memory before it is needed. It changes how long a run takes, never what it says.
 //
 // Where it sits: loops that know what they will touch a few steps ahead (core/engine/batch_process,
-// and the nodes it runs). Threads: any; what others may be writing is not touched by it.
+// and the nodes it runs).
+// Threads: any; what others may be writing is not touched by it.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,8 @@
 // own, so that there may be many.
 //
 // Where it sits: queues of switches and network cards. std::deque takes half a kilobyte each, empty
-// ones too. Threads: belongs to one.
+// ones too.
+// Threads: belongs to one.
 #pragma once
 
 #include <cstdint>

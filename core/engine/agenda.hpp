@@ -2,10 +2,11 @@
 // Agenda: a worker's logical processes, ordered by when each has its next event.
 //
 // Where it sits: the engine keeps one per worker, so that a window looks only at logical processes
-// with something to do in it. Model: a binary heap of places in an array; each item knows its
-// place, so that a message for it moves it in O(log n). Items of equal time come in no particular
-// order: within a window the order of logical processes does not matter. Threads: belongs to one
-// worker.
+// with something to do in it.
+// Model: a binary heap of places in an array; each item knows its place, so that a message for it
+// moves it in O(log n). Items of equal time come in no particular order: within a window the order
+// of logical processes does not matter.
+// Threads: belongs to one worker.
 #pragma once
 
 #include <cstddef>

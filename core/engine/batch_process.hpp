@@ -17,7 +17,8 @@
 // Failures: of all of one window, the first by (time, entity) is thrown.
 //
 // Invariants: those of LogicalProcess; a port message that would arrive in the window in which it
-// was sent is a WEFT_CHECK failure. Threads: as LogicalProcess.
+// was sent is a WEFT_CHECK failure.
+// Threads: as LogicalProcess.
 #pragma once
 
 #include <array>

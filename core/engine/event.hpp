@@ -5,7 +5,8 @@
 // Order: (time, class, source entity, that source's sequence number). The key holds nothing that
 // depends on threads, partitions or memory addresses, so the order is the same in every run
 // (design: "Determinism"). Payloads are plain data of at most 32 bytes and never hold a pointer
-// (they enter the fingerprint). Thread safety: values.
+// (they enter the fingerprint).
+// Thread safety: values.
 #pragma once
 
 #include <array>

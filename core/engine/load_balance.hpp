@@ -2,9 +2,10 @@
 // Load balance: which worker runs which logical process.
 //
 // Where it sits: the engine deals blocks of neighbours at the start and re-deals by measured load
-// when the workers drift apart. Model: longest processing time first (Graham 1969): loads in
-// descending order, each to the worker with the least so far; at most 4/3 of the best possible.
-// Ties go to the smaller id. Results of a run do not depend on it.
+// when the workers drift apart.
+// Model: longest processing time first (Graham 1969): loads in descending order, each to the worker
+// with the least so far; at most 4/3 of the best possible. Ties go to the smaller id. Results of a
+// run do not depend on it.
 // Thread safety: pure functions.
 #pragma once
 

@@ -2,8 +2,9 @@
 // Outbox: where a logical process leaves its messages to entities of other logical processes.
 //
 // Where it sits: the engine keeps one per worker and passes it to run_window(); it knows which
-// channel leads to a target. Invariant: a message leaves for an instant at or after the end of the
-// window in which it was sent (WEFT_CHECK), which is what makes conservative windows correct.
+// channel leads to a target.
+// Invariant: a message leaves for an instant at or after the end of the window in which it was sent
+// (WEFT_CHECK), which is what makes conservative windows correct.
 // Threads: belongs to one worker; the tables it reads change only while no window runs.
 #pragma once
 

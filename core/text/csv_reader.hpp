@@ -10,8 +10,8 @@
 // [unknown-column], [duplicate-column], [wrong-field-count], [bad-quotes], [bad-value],
 // [negative-duration], [out-of-range].
 // A reader that may leave rows out gives a DirtyRows, which then takes the faults of rows; those of
-// the header are errors always. Thread safety: one reader belongs to one thread; the source must
-// outlive it.
+// the header are errors always.
+// Thread safety: one reader belongs to one thread; the source must outlive it.
 #pragma once
 
 #include <cstddef>

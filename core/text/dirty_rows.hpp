@@ -8,8 +8,8 @@
 // whole file wrong (its header, its encoding) is an error always and does not pass through here.
 //
 // Invariants: 1. a row is counted once in rows(), and once under each of its reasons; 2. memory
-// grows with the number of reasons, not of rows. Thread safety: belongs to one thread;
-// `diagnostics` outlives it.
+// grows with the number of reasons, not of rows.
+// Thread safety: belongs to one thread; `diagnostics` outlives it.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,8 @@
 // Out of memory: std::bad_alloc that says what the program was at.
 //
 // Where it sits: whoever reads a file or runs a simulation does so inside naming_memory_use(); the
-// command line prints the innermost name. Thread safety: pure functions.
+// command line prints the innermost name.
+// Thread safety: pure functions.
 #pragma once
 
 #include <exception>

@@ -3,7 +3,8 @@
 // blanks.
 //
 // Where it sits: under the readers of text formats and tables. Values with units are
-// core/values/units. Thread safety: pure functions.
+// core/values/units.
+// Thread safety: pure functions.
 #pragma once
 
 #include <charconv>

@@ -19,7 +19,7 @@ struct Scale {
 
 std::string scaled(double value, std::span<const Scale> scales) {
   for (const Scale& scale : scales) {
-    if (value >= scale.limit) continue;
+    if (!(value < scale.limit)) continue;
     const double shown = value / scale.unit;
     return shown < 9999.5 ? fmt::format("{:.4g} {}", shown, scale.name) : fmt::format("{:.0f} {}", shown, scale.name);
   }

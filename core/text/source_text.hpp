@@ -4,7 +4,8 @@
 // Where it sits: every reader starts with SourceText::read(); the places it makes end up in
 // diagnostics.
 // gzip files are unpacked while reading (core/text/input_file), so every format may be compressed.
-// A UTF-8 byte order mark is left out. Thread safety: immutable after construction.
+// A UTF-8 byte order mark is left out.
+// Thread safety: immutable after construction.
 #pragma once
 
 #include <cstddef>

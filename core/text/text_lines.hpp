@@ -5,7 +5,8 @@
 // Where it sits: under the readers of texts that run to hundreds of megabytes (formats/goal).
 // Smaller texts are read with core/text/source_text, which can look anywhere in the file.
 // Invariant: holds one block, or the longest line if that is longer; never more than what the file
-// really holds. Thread safety: one reader belongs to one thread.
+// really holds.
+// Thread safety: one reader belongs to one thread.
 #pragma once
 
 #include <cstddef>

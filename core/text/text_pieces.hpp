@@ -2,7 +2,8 @@
 // Text pieces: settings that stand in one line of text, taken apart.
 //
 // Where it sits: readers of parameters that hold lists, such as host_groups of topology builders
-// and packet.profiles. Threads: functions without side effects.
+// and packet.profiles.
+// Threads: functions without side effects.
 #pragma once
 
 #include <algorithm>

@@ -3,7 +3,8 @@
 //
 // An unknown field, a wrong type or a syntax error is an error with file:line:column, a caret and a
 // suggestion. After parsing, `FieldPlaces` tells where a field stands so that checks of meaning
-// point into the file as well. Thread safety: one document belongs to one thread.
+// point into the file as well.
+// Thread safety: one document belongs to one thread.
 #pragma once
 
 #include <google/protobuf/message.h>

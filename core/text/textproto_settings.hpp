@@ -3,7 +3,8 @@
 // names a module or a run.
 //
 // Where it sits: topology files and scenarios read their settings with it; Set hands each to a
-// ParamSet or to the parameters of a run. Thread safety: pure functions.
+// ParamSet or to the parameters of a run.
+// Thread safety: pure functions.
 #pragma once
 
 #include <map>

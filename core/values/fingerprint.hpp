@@ -3,7 +3,8 @@
 //
 // Each entity mixes the events it handles, in its own order, into its own chain; the fingerprint of
 // a run combines the chains in entity order. It therefore depends neither on threads nor on how
-// entities are dealt to logical processes. Thread safety: values.
+// entities are dealt to logical processes.
+// Thread safety: values.
 #pragma once
 
 #include <cstddef>

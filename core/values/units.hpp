@@ -7,8 +7,8 @@
 // per second, `Length` is metres of fibre.
 //
 //   Time - Time = Duration        Time + Duration = Time        Duration * integer = Duration
-//   transmit_time(Bytes, Bandwidth) = Duration, rounded up       propagation_delay(Length) =
-//       Duration
+//   transmit_time(Bytes, Bandwidth) = Duration, rounded up
+//   propagation_delay(Length) = Duration
 //
 // Nothing else mixes. The factor 8 and the powers of ten live in this file and its source only.
 //

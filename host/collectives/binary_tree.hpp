@@ -7,7 +7,8 @@
 // members of height h have their children at distance 2^(h-1) to either side, and 0 is the root
 // with one child. Where the right child would lie beyond n-1, the next smaller distance that does
 // not is taken. Odd members are leaves, so in the tree over the mirrored order (n even) or over the
-// order shifted by one (n odd) every inner member but one is a leaf. Thread safety: pure functions.
+// order shifted by one (n odd) every inner member but one is a leaf.
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 //
 // With n ranks that share nothing but their own links of rate R, and alpha = time of an empty
 // message:
-//   all_to_all, reduce_scatter  alpha + (n-1) B/(nR)        all_gather  alpha + (n-1) b/R, b =
-//                               shard
+//   all_to_all, reduce_scatter  alpha + (n-1) B/(nR)
+//   all_gather                  alpha + (n-1) b/R, b = shard
 //   all_reduce                  2 (alpha + (n-1) B/(nR)): reduce_scatter, then all_gather
 //   broadcast                   alpha + (n-1) B/R: the root sends to all
 #pragma once

@@ -2,7 +2,8 @@
 // Job collectives: the plans of everything that the ranks of one placed job ask for.
 //
 // Where it sits: the collective library prepares one when a job has been placed; the job's rank
-// runners look their collectives up in it. Thread safety: immutable once prepared.
+// runners look their collectives up in it.
+// Thread safety: immutable once prepared.
 #pragma once
 
 #include <cstdint>

@@ -7,10 +7,10 @@
 // message under way per direction. Empty messages of an all_to_all_v are not sent.
 //
 // With link rate R and alpha = time of an empty message:
-//   all_to_all, reduce_scatter  (n-1) (alpha + B/(nR))        all_gather  (n-1) (alpha + b/R), b =
-//                               shard
-//   all_to_all_v of a table that depends on the distance k only, s(k) bytes  sum over k with s(k) >
-//       0 of (alpha + s(k)/R)
+//   all_to_all, reduce_scatter  (n-1) (alpha + B/(nR))
+//   all_gather                  (n-1) (alpha + b/R), b = shard
+//   all_to_all_v                of a table that depends on the distance k only, s(k) bytes:
+//                               sum over k with s(k) > 0 of (alpha + s(k)/R)
 #pragma once
 
 #include "host/collectives/collective.hpp"

@@ -4,9 +4,9 @@
 //
 // Where it sits: ring, direct, pairwise and hierarchical add steps to their programs with these.
 //
-// Model: a phase runs inside every subgroup of a division at once, on a slice of the buffer: part k
-// x stride of the slice is where member k's share begins, or the share of the member at position k,
-// where results are tied to positions.
+// Model: a phase runs inside every subgroup of a division at once, on a slice of the buffer:
+// part k x stride of the slice is where member k's share begins, or the share of the member at
+// position k, where results are tied to positions.
 // Thread safety: values.
 #pragma once
 

@@ -12,7 +12,8 @@
 //   acknowledgements       one waits for acknowledgements, its window being as large as what its
 //                          route holds: others share the route, or packets are lost
 // A queue pair that is slow by its rate limit holds nothing up; nor does one beside others that
-// fill the cable. Threads: values.
+// fill the cable.
+// Threads: values.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,8 @@
 // two).
 //
 // Records of what ran are kept per host and read after the run; an unfinished run tells which ranks
-// wait. Threads: belongs to its logical process; records may be read by anyone once the engine has
+// wait.
+// Threads: belongs to its logical process; records may be read by anyone once the engine has
 // stopped.
 #pragma once
 

@@ -7,8 +7,8 @@
 //
 // Model: a host's speed is the product of the factors of all entries that hold for it at the time,
 // and of straggler_speed if it is a straggler. Compute ops take 1 / speed of their time. Whether a
-// host is a straggler is drawn from the stream (seed, host). Thread safety: immutable after
-// construction.
+// host is a straggler is drawn from the stream (seed, host).
+// Thread safety: immutable after construction.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 // index into the run's sorted tags) and the ordinal among equal sends. Both carry the iteration,
 // modulo what the bits hold. The fields are as wide as this job needs them and the iteration gets
 // the rest, 32 bits if they are there: a rank may be almost half that many iterations ahead of its
-// peer before two iterations could be confused, and that is refused ([ran-ahead]). Thread safety:
-// immutable after construction.
+// peer before two iterations could be confused, and that is refused ([ran-ahead]).
+// Thread safety: immutable after construction.
 #pragma once
 
 #include <cstdint>

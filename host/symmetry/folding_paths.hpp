@@ -9,7 +9,8 @@
 // between the two switches, and the way down from the other's: the middle is the same for all
 // endpoints of the two switches. Where the middle branches and paths are hashed, and for everything
 // else (inside a host, several ports, routes that a user gave), a message has a piece of its own or
-// shares one with messages between the same endpoints. Threads: one.
+// shares one with messages between the same endpoints.
+// Threads: one.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,8 @@
 // `keeps_target`, `awaits_round_trips`, `hyper_by_timer`, `hyper_grows`).
 //
 // Timers need no events: the state is brought to an instant when it is asked for, and is the same
-// bits however often that is. Threads: values; functions without side effects.
+// bits however often that is.
+// Threads: values; functions without side effects.
 #pragma once
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 // to this one entity. In packet mode every host has a sink instead, beside its cards, and the flows
 // are there before the run begins.
 // Flows of one instant start in file order. Each flow has its own connection number (its place in
-// the file), so equal pairs hash apart. Threads: belongs to its logical process; counters may be
-// read once the engine has stopped.
+// the file), so equal pairs hash apart.
+// Threads: belongs to its logical process; counters may be read once the engine has stopped.
 #pragma once
 
 #include <cstdint>

@@ -16,9 +16,8 @@
 //   Once a round trip - when a packet is acknowledged that was sent after the last such step - Wc
 //   becomes W.
 //   A packet may go as long as less than W is under way.
-//   W begins with line x T, is at most what its route holds, and packets go out at W / T. W_AI =
-//   line
-//   x T (1 - eta) / flows (section 3.3).
+//   W begins with line x T, is at most what its route holds, and packets go out at W / T.
+//   W_AI = line x T (1 - eta) / flows (section 3.3).
 // Threads: values; functions without side effects.
 #pragma once
 

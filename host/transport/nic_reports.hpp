@@ -5,8 +5,8 @@
 // read from it after the run.
 //
 // Invariant: hosts hear of everything in order of (time, port, order of the calls), whatever order
-// the ports were brought forward in. So it does not matter where windows begin and end. Threads:
-// belongs to its node.
+// the ports were brought forward in. So it does not matter where windows begin and end.
+// Threads: belongs to its node.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 // the nodes are like, host/transport/queue_pair_planner what queue pairs are like,
 // host/transport/packet_results what the run tells afterwards.
 //   timing       a packet takes propagation and switching_delay to a switch, propagation and
-//                card_delay to a host. A transfer is handed over at t: its first packet leaves at t
-//                + wqe_latency at the earliest
+//                card_delay to a host. The first packet of a transfer that is handed over at t
+//                leaves at t + wqe_latency at the earliest
 //   failures     cables that fail change the ports at their ends; routes change for all nodes at
 //                one instant (network/routing/route_manager)
 //   flow mode    jobs in flow mode share the cables (share_with_flows()): each side hears of the

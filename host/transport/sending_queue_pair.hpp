@@ -9,8 +9,8 @@
 // `acknowledged` to `next`; at most `window` of them. The window is the least of what the route
 // holds (QueuePairPlan::window), what congestion control allows, and slow restart (RestartWindow).
 // An acknowledgement is asked for by every packet where congestion control has a window of its own;
-// otherwise by every `ask_interval`th packet and by the packet that fills the window. Threads:
-// belongs to its node.
+// otherwise by every `ask_interval`th packet and by the packet that fills the window.
+// Threads: belongs to its node.
 #pragma once
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 //
 // Text: profiles separated by semicolons, each a selector, a colon, and settings separated by
 // blanks or commas:
-//   leaf: buffer=64MB alpha=0.25; spine*: ecn_kmin=200kB ecn_kmax=800kB; border: priority=1
-//   lossy_alpha=8
+//   leaf: buffer=64MB alpha=0.25; spine*: ecn_kmin=200kB ecn_kmax=800kB;
+//   border: priority=1 lossy_alpha=8
 // A selector is
 //   a buffer class of the topology      builders have one per level: leaf, agg, spine, border
 //   a level                             level1, level2, ...

@@ -5,10 +5,10 @@
 // Where it sits: flow_fabric drives it with one batch per instant; it knows links and time, but
 // neither hosts nor latencies.
 //
-// Model: between changes a flow moves at a constant rate; what remains of it is remaining - rate x
-// (now - last change), brought forward only when its rate changes. It finishes at last change +
-// remaining / rate, rounded to the nearest tick (fluid_transmit_time), never at the instant of the
-// change itself. Flows whose rate does not change are not touched.
+// Model: between changes a flow moves at a constant rate; what remains of it is
+// remaining - rate x (now - last change), brought forward only when its rate changes. It finishes
+// at last change + remaining / rate, rounded to the nearest tick (fluid_transmit_time), never at
+// the instant of the change itself. Flows whose rate does not change are not touched.
 //
 //   model.take_completions(now, done);        flows that end now leave
 //   model.start(...); model.start(...);       others begin

@@ -6,8 +6,8 @@
 //
 // Model: two endpoints of one host are joined if a cable connects them or both touch the same
 // connected set of the host's inner nodes (NVSwitches, PCIe switches, NICs). That is the rule by
-// which Routes keeps their traffic inside (topologies/topology). Threads: immutable after
-// construction.
+// which Routes keeps their traffic inside (topologies/topology).
+// Threads: immutable after construction.
 #pragma once
 
 #include <cstdint>

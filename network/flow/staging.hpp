@@ -18,7 +18,8 @@
 // stage who stays inside a host. Not modelled: host memory's own bandwidth, and the sockets' link
 // where NIC and memory are apart.
 // (NVIDIA, GPUDirect RDMA documentation; the proxy threads of NCCL's network transport work this
-// way without it.) Threads: immutable.
+// way without it.)
+// Threads: immutable.
 #pragma once
 
 #include <vector>

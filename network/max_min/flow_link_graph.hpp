@@ -20,8 +20,8 @@
 //   2. members(l)[h.position] == {f, i} for the i-th hop h = {l, position} of every flow f, and
 //      there are no other members.
 //   3. A link that stands n times in a flow's path carries that flow's rate n times.
-// Slots of removed flows are used again, the last removed first. Threads: one writer and nobody
-// else, or any number of readers.
+// Slots of removed flows are used again, the last removed first.
+// Threads: one writer and nobody else, or any number of readers.
 #pragma once
 
 #include <boost/container/small_vector.hpp>

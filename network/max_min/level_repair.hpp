@@ -7,8 +7,8 @@
 // network/max_min/bucket_solve solves it instead, and the layer hands the levels over.
 //
 // Model: every link l has a level, infinite if it limits no flow. The rate per weight of flow f is
-// the least of the levels of its links and of its own bound. Let u(f, l) be that least without l, a
-// = weight x load. Link l is in order if
+// the least of the levels of its links and of its own bound. Let u(f, l) be that least without l,
+// and a = weight x load. Link l is in order if
 //   E(l):   level = infinite,                                     if sum over f of a u <= capacity
 //           the root of sum over f of a min(level, u) = capacity, else
 // If all links are in order, the rates are max-min fair, ties and zero capacities included.

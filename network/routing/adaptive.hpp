@@ -21,7 +21,8 @@
 //
 // docs/internals/routing.md, "Adaptive", says which hardware this stands for.
 // Invariant: path() is a pure function of (topology, seed, view, arguments, the numbers of flows on
-// the links). Threads: one.
+// the links).
+// Threads: one.
 #pragma once
 
 #include <cstdint>

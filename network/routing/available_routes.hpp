@@ -9,7 +9,8 @@
 // left, searched (topologies/searched_routes); where there is none left from the source, the
 // topology's own as if nothing was out: what takes them waits at the link that is. Where next hops
 // are weighed by capacity (network/routing/hop_weights), weights are of these routes and of what
-// links carry now. Threads: between() may be called by any while avoid() is not.
+// links carry now.
+// Threads: between() may be called by any while avoid() is not.
 #pragma once
 
 #include <memory>

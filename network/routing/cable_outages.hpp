@@ -7,7 +7,8 @@
 //
 // Model: a cable that has been out for `reroute` without a break is avoided, until it has been back
 // for as long. Where the network weighs next hops by capacity (follow_shares), it notices likewise
-// that a cable carries another share of its rate. Threads: belongs to its owner.
+// that a cable carries another share of its rate.
+// Threads: belongs to its owner.
 #pragma once
 
 #include <deque>

@@ -11,9 +11,8 @@
 //   packets   every cable of the network carries whole packets, since switches store a packet
 //             before they forward it (Forwarding): the last packet, behind a full one if there are
 //             several, crosses each but the slowest once more. With N full packets of F bytes,
-//             cables of rates r and
-//             the slowest m:  N F / m + sum over cables of F / r - F / m  is the time of N packets
-//                             in a pipeline.
+//             cables of rates r and the slowest m, the time of N packets in a pipeline is
+//             N F / m + sum over cables of F / r - F / m
 // A cable that carries a share of the message only (network/routing/spray) counts as so much faster
 // when the slowest is looked for. Links inside hosts store nothing, but may be the slowest. So a
 // message that meets nobody takes as long as packet by packet (host/transport/packet_network).

@@ -7,8 +7,8 @@
 // Model, with the text that describes each (quantities carry units, shape numbers do not):
 //   "2h"                     always the same
 //   "exponential(2h)"        mean
-//   "lognormal(1h, 0.5)"     median m and sigma s of the logarithm: m * exp(s * N(0,1)), mean m *
-//                            exp(s^2 / 2)
+//   "lognormal(1h, 0.5)"     median m and sigma s of the logarithm: m * exp(s * N(0,1)),
+//                            mean m * exp(s^2 / 2)
 //   "uniform(1h, 3h)"        between minimum and maximum
 //   "normal(1h, 10min)"      mean and standard deviation before it is truncated at 0 (negative
 //                            draws are drawn again)

@@ -34,10 +34,9 @@ struct JobSpec {
   std::string model;  ///< what it trains
   Time submit;
   std::uint32_t gpus = 1;
-  std::uint32_t min_gpus =
-      /// job mode: it may restart on fewer GPUs, but for these
-      /// (scheduler/lifecycle/elastic_restart); 0: it does not
-      0;
+  /// job mode: it may restart on fewer GPUs, but for these
+  /// (scheduler/lifecycle/elastic_restart); 0: it does not
+  std::uint32_t min_gpus = 0;
   std::int32_t priority = 0;
   /// number of the region where its data is, if that is known
   std::optional<std::uint32_t> data_region;

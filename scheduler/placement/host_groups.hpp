@@ -8,9 +8,9 @@
 // below one set of rail switches; those of tier 2 the pods, and so on. Groups of a tier are
 // numbered by their first host. Tiers that join nobody are left out, and so are those after the one
 // that joins all hosts. Groups of a tier lie within groups of the next one. Of a group the rate is
-// known of all cables that lead out of its switches and hosts, one way. Without a topology the
-// groups of tier 1 are equally many consecutive hosts, and nothing is known of rates: a group's is
-// that of its GPUs, one each, as in a fabric without oversubscription.
+// known of all cables that lead out of its switches and hosts, one way.
+// Without a topology the groups of tier 1 are equally many consecutive hosts, and nothing is known
+// of rates: a group's is that of its GPUs, one each, as in a fabric without oversubscription.
 // Thread safety: immutable.
 #pragma once
 

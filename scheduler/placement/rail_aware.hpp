@@ -17,8 +17,8 @@
 //     GPUs with the smallest numbers. Again inside one group if one has room, of several the one
 //     where the fewest GPUs are free; else over all, those groups first where the most hosts have
 //     the set free.
-//   - Ranks go host by host, and inside a host by GPU number: with k GPUs on each host, ranks r, r
-//     + k, r + 2k ... are on one rail.
+//   - Ranks go host by host, and inside a host by GPU number: with k GPUs on each host, ranks
+//     r, r + k, r + 2k ... are on one rail.
 // Rail groups are the groups of the lowest tier (host_groups); without a topology so many
 // consecutive hosts (parameter hosts_per_leaf).
 // Thread safety: immutable.

@@ -13,9 +13,9 @@
 //   - The estimate takes each job of several hosts, running ones and this one, as rings over its
 //     hosts, one for each GPU that it has on a host (the most on any): its traffic leaves each
 //     group that it does not fill alone once per ring. The rings of all jobs share what leads out
-//     of a group equally. With n rings crossing a rate R, the contention of a job is the largest n
-//     / R over the groups that its own rings cross: the inverse of the rate that a ring would get
-//     by max-min fairness if no other group held others back.
+//     of a group equally. With n rings crossing a rate R, the contention of a job is the largest
+//     n / R over the groups that its own rings cross: the inverse of the rate that a ring would
+//     get by max-min fairness if no other group held others back.
 // Without a topology leaves are so many consecutive hosts (parameter hosts_per_leaf).
 // Invariant: no job spans more tiers than Packed would let it span where Packed finds a place.
 // Thread safety: immutable.

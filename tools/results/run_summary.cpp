@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/results/run_summary.hpp"
 
+#include <charconv>
+#include <string>
+#include <system_error>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <string>
 
 namespace weft {
 
@@ -24,7 +26,9 @@ void add_percentiles(nlohmann::ordered_json& json, const std::string& name, cons
 /// rounded.
 void round_figures(nlohmann::ordered_json& json) {
   if (json.is_number_float()) {
-    json = std::stod(fmt::format("{:.15g}", json.get<double>()));
+    const std::string text = fmt::format("{:.15g}", json.get<double>());
+    double rounded = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), rounded).ec == std::errc()) json = rounded;
   } else if (json.is_structured()) {
     for (nlohmann::ordered_json& inside : json) round_figures(inside);
   }

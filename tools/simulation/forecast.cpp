@@ -77,6 +77,25 @@ std::uint64_t jobs_crossing(const Fork& fork, NodeId node, std::span<const HostI
   return crossing;
 }
 
+/// Whether shortest paths between hosts that are not cut off lead over the switch.
+bool carries_transit(const Topology& topology, NodeId node, std::span<const HostId> cut_off) {
+  if (cut_off.empty()) return true;
+  std::vector<LinkId> next;
+  for (const LinkId out : topology.out_links(node)) {
+    const NodeId neighbour = topology.link(out).destination;
+    if (topology.node(neighbour).kind != NodeKind::packet_switch) continue;
+    for (const NodeId endpoint : topology.endpoints()) {
+      if (std::ranges::find(cut_off, topology.node(endpoint).host) != cut_off.end()) continue;
+      next.clear();
+      topology.routes().next_hops(topology, neighbour, endpoint, next);
+      for (const LinkId link : next) {
+        if (topology.link(link).destination == node) return true;
+      }
+    }
+  }
+  return false;
+}
+
 /// Jobs whose transfers took routes that are no more have to be looked at anew.
 void take_switch_away(Fork& fork, NodeId node, const ReducedTopology& reduced) {
   if (fork.scenario.routes != nullptr) {
@@ -112,8 +131,9 @@ Question ask_drain(const std::string& name, Fork& fork, Time until) {
     } else {
       const ReducedTopology reduced = without_switch(*scenario.topology, node);
       question.drained = reduced.cut_off;
-      question.crossing = jobs_crossing(fork, node, reduced.cut_off);
-      if (reduced.cut_off.empty() || *question.crossing > 0) take_switch_away(fork, node, reduced);
+      if (fork.link_demands != nullptr) question.crossing = jobs_crossing(fork, node, reduced.cut_off);
+      if (question.crossing.value_or(0) > 0 || carries_transit(*scenario.topology, node, reduced.cut_off))
+        take_switch_away(fork, node, reduced);
     }
   }
   if (question.drained.size() == cluster.host_count()) {

@@ -32,6 +32,7 @@ ProbedIteration probe_iteration(const Scenario& scenario, const std::shared_ptr<
   alone.routes = scenario.routes;
   alone.placement = scenario.placement;
   alone.parameters = scenario.parameters;
+  alone.switch_profiles = scenario.switch_profiles;
   alone.workloads.push_back(workload);
   alone.workload_files = scenario.workload_files;
   // On the hosts that jobs get.

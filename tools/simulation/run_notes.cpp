@@ -19,8 +19,8 @@ namespace weft {
 
 namespace {
 
-constexpr double kToldFrom = 0.1;
-constexpr std::uint64_t kSlotsMax = 65536;
+constexpr double told_from = 0.1;
+constexpr std::uint64_t slots_allowed_max = 65536;
 
 std::string percent(double share) {
   char buffer[32];
@@ -30,8 +30,8 @@ std::string percent(double share) {
 
 std::string bytes_text(double bytes) {
   char buffer[48];
-  constexpr std::pair<double, const char*> kUnits[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
-  for (const auto& [unit, name] : kUnits) {
+  constexpr std::pair<double, const char*> units[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+  for (const auto& [unit, name] : units) {
     if (bytes < unit) continue;
     std::snprintf(buffer, sizeof buffer, "%.3g %s", bytes / unit, name);
     return buffer;
@@ -90,7 +90,7 @@ class SharedLinks {
   /// Whether slots are the limit, and neither the link nor what happens to be slow at the receiver.
   bool are_held_back(const SlotLimit& limit) const {
     const double let_through = limit.slowest.is_none() ? limit.let_through() : let_through_.at(key(limit));
-    return limit.share >= kToldFrom && let_through < limit.path_bytes();
+    return limit.share >= told_from && let_through < limit.path_bytes();
   }
 
  private:
@@ -117,7 +117,7 @@ std::vector<std::string> slot_notes(std::span<const SlotHoldup> holdups, const J
   std::vector<SlotLimit> limits;
   for (const SlotHoldup& holdup : holdups) {
     // Looking for paths takes longer.
-    if (holdup.held.in_s() < kToldFrom * holdup.under_way.in_s()) continue;
+    if (holdup.held.in_s() < told_from * holdup.under_way.in_s()) continue;
     if (!paths) paths.emplace(topology, settings);
     limits.push_back(limit_of(holdup, *paths));
   }
@@ -135,7 +135,7 @@ std::vector<std::string> slot_notes(std::span<const SlotHoldup> holdups, const J
     const SlotLimit& worst = found.worst;
     const SlotHoldup& at = *worst.holdup;
     const std::uint64_t count = at.plan->slots.count();
-    const std::uint64_t needed = std::min<std::uint64_t>(kSlotsMax, (worst.slots_needed * slots + count - 1) / count);
+    const std::uint64_t needed = std::min<std::uint64_t>(slots_allowed_max, (worst.slots_needed * slots + count - 1) / count);
     notes.push_back(fmt::format(
         "slots hold {} ({}) back on {}, most from {} to {}: {} in {} go per round trip of {}, in which the path carries {}; sends "
         "waited for {} of the time with nothing else leaving. collective.slots = {}, now {}, would fill it",

@@ -15,7 +15,7 @@
 //   window   packet.window is below the bandwidth-delay product of a way on which larger transfers
 //            were under way
 //   headroom packet.headroom is below what a cable may bring after a pause was asked for
-//   (packet.unsafe)
+//            (packet.unsafe)
 // Thread safety: pure functions.
 #pragma once
 

@@ -17,9 +17,9 @@ namespace weft {
 
 namespace {
 
-constexpr std::size_t kRanksNamed = 8;
-constexpr std::size_t kOpsNamed = 4;
-constexpr const char* kHelp = "ranks must join collectives and exchange messages in an order that can be met";
+constexpr std::size_t ranks_named_max = 8;
+constexpr std::size_t ops_named_max = 4;
+constexpr const char* stuck_help = "ranks must join collectives and exchange messages in an order that can be met";
 
 /// "1, 2 and 7", cut off after a few.
 std::string listed(const std::vector<std::uint32_t>& ranks) {
@@ -53,24 +53,24 @@ class StuckJob {
     for (std::size_t i = 0; i < ranks_named(); ++i) {
       const WaitingRank& rank = *waiting_[i];
       std::string ops;
-      for (std::size_t k = 0; k < std::min(rank.ops.size(), kOpsNamed); ++k)
+      for (std::size_t k = 0; k < std::min(rank.ops.size(), ops_named_max); ++k)
         ops += (k == 0 ? "" : "; and for ") + op_text(rank, rank.ops[k]);
-      if (rank.ops.size() > kOpsNamed) ops += fmt::format("; and for {} more", rank.ops.size() - kOpsNamed);
+      if (rank.ops.size() > ops_named_max) ops += fmt::format("; and for {} more", rank.ops.size() - ops_named_max);
       diagnostics.error("stuck",
                         fmt::format("job \"{}\" cannot go on: rank {} waits in iteration {} for {}", job_.name, rank.rank.index(),
                                     rank.iteration, ops.empty() ? "nothing that will come" : ops),
-                        job_.place, kHelp);
+                        job_.place, stuck_help);
     }
-    if (waiting_.size() > kRanksNamed) {
+    if (waiting_.size() > ranks_named_max) {
       diagnostics.error("stuck",
                         fmt::format("job \"{}\" cannot go on: {} like these", job_.name,
-                                    counted(waiting_.size() - kRanksNamed, "more rank waits", "more ranks wait")),
-                        job_.place, kHelp);
+                                    counted(waiting_.size() - ranks_named_max, "more rank waits", "more ranks wait")),
+                        job_.place, stuck_help);
     }
   }
 
  private:
-  std::size_t ranks_named() const { return std::min(waiting_.size(), kRanksNamed); }
+  std::size_t ranks_named() const { return std::min(waiting_.size(), ranks_named_max); }
 
   /// If ops that will be named have no names, their workload is read again with those that its
   /// reader dropped.

@@ -140,11 +140,11 @@ void print_indented(const std::string& lines) {
 }
 
 int check(const std::vector<std::string>& inputs, const CheckOptions& options) {
-  int status = kExitDone;
+  int status = exit_done;
   const auto refuse = [&status](const InputError& error) {
     std::cout.flush();
     std::fputs(error.what(), stderr);
-    status = kExitInput;
+    status = exit_input;
   };
   const std::vector<Recognised> recognised = recognise(inputs);
   try {

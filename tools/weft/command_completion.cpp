@@ -36,7 +36,7 @@ struct ValueKind {
 };
 
 /// Values that name modules or parameters; all others are choices, files or free.
-constexpr std::array<ValueKind, 12> kModuleValues = {{
+constexpr std::array<ValueKind, 12> module_values = {{
     {"run", "--scheduler", "modules scheduler"},
     {"run", "--placement", "modules placement"},
     {"run", "--set", "settings"},
@@ -53,7 +53,7 @@ constexpr std::array<ValueKind, 12> kModuleValues = {{
 
 /// "files", "folders", "commands", "choices a b c", one of the above, or "" for text of any kind.
 std::string value_kind(const Command& command, const CommandOption& option) {
-  for (const ValueKind& value : kModuleValues) {
+  for (const ValueKind& value : module_values) {
     if (value.command == command.path && value.option == option.name) return std::string(value.kind);
   }
   if (command.path == "jobs make" && option.name == "--set") return "settings-of --template";
@@ -70,7 +70,7 @@ std::string value_kind(const Command& command, const CommandOption& option) {
 
 /// Fails when a row above names what the command line no longer has.
 void check_module_values(const std::vector<Command>& commands) {
-  for (const ValueKind& value : kModuleValues) {
+  for (const ValueKind& value : module_values) {
     bool is_found = false;
     for (const Command& command : commands) {
       for (const CommandOption& option : command.options) {
@@ -81,7 +81,7 @@ void check_module_values(const std::vector<Command>& commands) {
   }
 }
 
-constexpr std::string_view kBashFunctions = R"bash(
+constexpr std::string_view bash_functions = R"bash(
 # The second column of `weft modules --names`: names of modules of a kind, or of all kinds that have parameters of a run.
 _weft_names_of() {
   if [ -n "$1" ]; then
@@ -221,10 +221,10 @@ std::string bash_script(const std::vector<Command>& commands) {
   }
   return fmt::format("# Completion of weft in bash, as `weft completion bash` prints it.\n{}{}{}{}{}",
                      bash_table("_weft_commands", subcommands, false), bash_table("_weft_options", flags, false),
-                     bash_table("_weft_value", values, true), bash_table("_weft_takes_value", with_value, true), kBashFunctions);
+                     bash_table("_weft_value", values, true), bash_table("_weft_takes_value", with_value, true), bash_functions);
 }
 
-constexpr std::string_view kZshFunctions = R"zsh(
+constexpr std::string_view zsh_functions = R"zsh(
 _weft_names_of() {
   local -a names
   names=(${(f)"$(weft modules $1 --names 2>/dev/null | awk -v kind=$1 '$1 == kind { print $2 }')"})
@@ -350,7 +350,7 @@ std::string zsh_function(const Command& command, const std::vector<Command>& com
 
 std::string zsh_script(const std::vector<Command>& commands) {
   std::string out =
-      fmt::format("#compdef weft\n# Completion of weft in zsh, as `weft completion zsh` prints it.\n{}", kZshFunctions);
+      fmt::format("#compdef weft\n# Completion of weft in zsh, as `weft completion zsh` prints it.\n{}", zsh_functions);
   for (const Command& command : commands) out += fmt::format("\n{}", zsh_function(command, commands));
   return out + "\nif [ \"$funcstack[1]\" = _weft ]; then\n  _weft \"$@\"\nelse\n  compdef _weft weft\nfi\n";
 }
@@ -369,7 +369,7 @@ void add_completion_command(CLI::App& app, Action& action) {
       const std::vector<Command> commands = command_tree(app);
       check_module_values(commands);
       std::cout << (*shell == "bash" ? bash_script(commands) : zsh_script(commands));
-      return kExitDone;
+      return exit_done;
     };
   });
 }

@@ -36,14 +36,14 @@ int make_jobs(const JobsFlags& flags) {
   const JobTrace trace = module.make(params, flags.seed, place);
   if (flags.out.empty()) {
     std::cout << describe(trace);
-    return kExitDone;
+    return exit_done;
   }
   for (const std::string& note : trace.notes()) std::cerr << "note: " << note << "\n";
   OutputFile file(flags.out);
   write_weft_csv(trace, [&file](std::string_view piece) { file.write(piece); });
   file.commit();
   std::cout << "wrote " << flags.out << " (" << std::filesystem::file_size(flags.out) << " bytes)\n";
-  return kExitDone;
+  return exit_done;
 }
 
 std::string job_template_names() {

@@ -78,7 +78,7 @@ int report_usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::replace(message.begin(), message.end(), '\n', ' ');
   const Diagnostic diagnostic{Severity::error, "usage", message, place, help};
   std::fputs(diagnostic.to_text().c_str(), stderr);
-  return kExitInput;
+  return exit_input;
 }
 
 /// CLI11 would take the next argument for the value.
@@ -111,7 +111,7 @@ int print_help(CLI::App& app, const std::vector<std::string>& words) {
   // CLI::App::help() would go on to the command that was parsed, which is `help`.
   const std::string name = (parents.empty() ? "" : fmt::format("{} ", parents)) + asked->get_name();
   std::cout << asked->get_formatter()->make_help(asked, name, CLI::AppFormatMode::Normal);
-  return kExitDone;
+  return exit_done;
 }
 
 /// Help in lines that fit a terminal.
@@ -133,13 +133,13 @@ void add_help_and_version(CLI::App& app, Action& action) {
     action = [&app, words, is_manual] {
       if (!*is_manual) return print_help(app, *words);
       std::cout << manual_page(command_tree(app), version_text());
-      return kExitDone;
+      return exit_done;
     };
   });
   app.add_subcommand("version", "Print the version, as --version")->callback([&action] {
     action = [] {
       std::cout << version_text() << "\n";
-      return kExitDone;
+      return exit_done;
     };
   });
 }
@@ -168,7 +168,7 @@ int report_out_of_memory(const char* message) {
   const Diagnostic diagnostic{Severity::error, "out-of-memory", message, SourcePlace::named("weft"),
                               "fewer jobs or ranks at a time, or a machine with more memory"};
   std::fputs(diagnostic.to_text().c_str(), stderr);
-  return kExitInput;
+  return exit_input;
 }
 
 /// Reads the command line and runs what it says.
@@ -208,10 +208,10 @@ int read_and_run(int argc, char** argv) {
       asked = asked->get_subcommands().front();
     }
     std::cout << asked->help(parents);
-    return kExitDone;
+    return exit_done;
   } catch (const CLI::CallForVersion& version) {
     std::cout << version.what() << "\n";
-    return kExitDone;
+    return exit_done;
   } catch (const CLI::ParseError& error) {
     return report_usage_error(app, error);
   }
@@ -231,18 +231,18 @@ int run_command_line(int argc, char** argv) {
     return status;
   } catch (const InputError& error) {
     std::fputs(error.what(), stderr);
-    return kExitInput;
+    return exit_input;
   } catch (const OverflowFailure& failure) {
     const auto place = SourcePlace::named("weft");
     const Diagnostic diagnostic{Severity::error, "beyond-clock", failure.what(), place,
                                 "simulated time ends after 2.9 years of 10 ps ticks, sizes at 8 EiB: ask for less"};
     std::fputs(diagnostic.to_text().c_str(), stderr);
-    return kExitInput;
+    return exit_input;
   } catch (const CheckFailure& failure) {
     std::fprintf(stderr,
                  "weft: internal error: %s\n  help: this is a bug in Weft; please report it with the command and its inputs\n",
                  failure.what());
-    return kExitBug;
+    return exit_bug;
   } catch (const OutOfMemory& failure) {
     return report_out_of_memory(failure.what());
   } catch (const std::bad_alloc&) {
@@ -251,7 +251,7 @@ int run_command_line(int argc, char** argv) {
     std::fprintf(stderr,
                  "weft: internal error: %s\n  help: this is a bug in Weft; please report it with the command and its inputs\n",
                  failure.what());
-    return kExitBug;
+    return exit_bug;
   }
 }
 

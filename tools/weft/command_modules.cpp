@@ -249,7 +249,7 @@ int print_modules(const std::string& wanted, ModulesFormat format) {
   } else {
     print_text(modules);
   }
-  return kExitDone;
+  return exit_done;
 }
 
 /// Which rules `weft modules --rules` prints.
@@ -278,7 +278,7 @@ int print_rules(const RulesOptions& options) {
   }
   if (options.rule_set == "all") std::cout << "\n";
   if (options.rule_set != "nccl") std::cout << built_in_rules_text();
-  return kExitDone;
+  return exit_done;
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ int predict(const PredictOptions& options) {
   } else {
     print(forecast);
   }
-  return forecast.is_possible ? kExitDone : kExitNo;
+  return forecast.is_possible ? exit_done : exit_no;
 }
 
 }  // namespace

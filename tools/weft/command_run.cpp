@@ -194,10 +194,10 @@ int simulate(CommandOptions options, bool seed_given) {
     std::fprintf(stderr, "interrupted: %llu of %s and %s had finished; %s/ holds what was finished and is readable\n",
                  static_cast<unsigned long long>(summary.jobs_finished), counted(summary.jobs_total, "job", "jobs").c_str(),
                  counted(summary.flows_finished, "flow", "flows").c_str(), options.out.c_str());
-    return kExitInterrupted;
+    return exit_interrupted;
   }
   for (const Diagnostic& why : summary.standstill) std::fputs(why.to_text().c_str(), stderr);
-  return summary.standstill.empty() ? kExitDone : kExitNo;
+  return summary.standstill.empty() ? exit_done : exit_no;
 }
 
 }  // namespace

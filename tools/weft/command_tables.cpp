@@ -79,7 +79,7 @@ void add_tables_command(CLI::App& app, Action& action) {
     action = [options] {
       const std::vector<TableDescription> tables = tables_called(options->name);
       options->json ? print_json(tables) : print(tables);
-      return kExitDone;
+      return exit_done;
     };
   });
 }

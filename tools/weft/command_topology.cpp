@@ -121,7 +121,7 @@ int show_summary(const Topology& topology, bool as_json) {
   } else {
     std::cout << to_text(summary);
   }
-  return kExitDone;
+  return exit_done;
 }
 
 int build(const TopologyFlags& flags) {
@@ -147,7 +147,7 @@ int partition(const TopologyFlags& flags) {
   const PartitionSummary summary = summarize_partition(*topology, found);
   if (!flags.json) {
     std::cout << to_text(summary);
-    return kExitDone;
+    return exit_done;
   }
   nlohmann::ordered_json json = {{"logical_processes", summary.lps.size()}, {"cut_cables", summary.cut_cables}};
   if (found.lookahead < Duration::max()) json["lookahead_ns"] = summary.lookahead.in_ns();
@@ -156,7 +156,7 @@ int partition(const TopologyFlags& flags) {
     json["sizes"].push_back({{"lp", lp.id.index()}, {"hosts", lp.hosts}, {"switches", lp.switches}, {"cables_out", lp.cables_out}});
   }
   std::cout << json.dump(2) << "\n";
-  return kExitDone;
+  return exit_done;
 }
 
 }  // namespace
@@ -215,7 +215,7 @@ void add_topology_command(CLI::App& app, Action& action) {
       print_assumptions(*topology);
       check_keeps_inputs(split_format(flags->out).file, std::vector{split_format(flags->input).file});
       write(*topology, flags->out, flags->to);
-      return kExitDone;
+      return exit_done;
     };
   });
 

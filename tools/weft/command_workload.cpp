@@ -88,7 +88,7 @@ void print(const Workload& workload, bool as_json) {
 
 int show(const WorkloadFlags& flags) {
   print(load(flags), flags.json);
-  return kExitDone;
+  return exit_done;
 }
 
 /// Does the ending ask for text? Throws [unknown-ending] if it asks for nothing known.
@@ -123,7 +123,7 @@ int import(const WorkloadFlags& flags) {
   check_keeps_inputs(flags.out, inputs(flags));
   write(workload, flags.out);
   std::cout << "wrote " << flags.out << " (" << std::filesystem::file_size(flags.out) << " bytes)\n";
-  return kExitDone;
+  return exit_done;
 }
 
 int make(const WorkloadFlags& flags) {
@@ -135,7 +135,7 @@ int make(const WorkloadFlags& flags) {
   const Workload workload = module.make(params, place);
   if (flags.out.empty()) {
     print(workload, flags.json);
-    return kExitDone;
+    return exit_done;
   }
   print_notes(workload);
   write(workload, flags.out);
@@ -144,7 +144,7 @@ int make(const WorkloadFlags& flags) {
   } else {
     std::cout << "wrote " << flags.out << " (" << std::filesystem::file_size(flags.out) << " bytes)\n";
   }
-  return kExitDone;
+  return exit_done;
 }
 
 std::string template_names() {

@@ -15,11 +15,11 @@ namespace weft {
 /// or a run stands still, 2 wrong input or use, 3 a bug in Weft, 130 interrupted by the user.
 using Action = std::function<int()>;
 
-inline constexpr int kExitDone = 0;
-inline constexpr int kExitNo = 1;
-inline constexpr int kExitInput = 2;
-inline constexpr int kExitBug = 3;
-inline constexpr int kExitInterrupted = 130;
+inline constexpr int exit_done = 0;
+inline constexpr int exit_no = 1;
+inline constexpr int exit_input = 2;
+inline constexpr int exit_bug = 3;
+inline constexpr int exit_interrupted = 130;
 
 /// Reads the command line, runs the subcommand, turns failures into messages on standard error.
 /// Returns the exit status.

@@ -11,8 +11,8 @@ class App;
 
 namespace weft {
 
-/// Adds --ranks, --iteration, --process-groups, --time-unit and --as-recorded. `options` outlives
-/// the command.
+/// Adds --ranks, --scale-group, --iteration, --process-groups, --time-unit and --as-recorded.
+/// `options` outlives the command.
 void add_workload_flags(CLI::App& command, WorkloadOptions& options);
 
 }  // namespace weft

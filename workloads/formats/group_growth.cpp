@@ -15,12 +15,12 @@ namespace weft {
 
 namespace {
 
-constexpr const char* kOption = "scale_group";
+constexpr const char* scale_group_option = "scale_group";
 
 /// As the user wrote it, or would have.
 std::string called(const OptionNames& names, const std::string& name, const std::string& size) {
-  if (names.are_fields()) return fmt::format("{} {{ name: {} size: {} }}", kOption, in_quotes(name), size);
-  return names(kOption, fmt::format("{}={}", name, size));
+  if (names.are_fields()) return fmt::format("{} {{ name: {} size: {} }}", scale_group_option, in_quotes(name), size);
+  return names(scale_group_option, fmt::format("{}={}", name, size));
 }
 
 /// What people call a group: its description, where it has one.
@@ -69,10 +69,10 @@ void require_replayed_groups(std::span<const GroupSize> sizes, bool is_replayed,
   const SourcePlace place = SourcePlace::named(called(names, sizes.front().name, std::to_string(sizes.front().size)));
   if (is_as_recorded) {
     fail(unused_code(names), "collectives take the time that was recorded, among however many ranks", place,
-         fmt::format("drop it, or {}", names("as_recorded")), kOption);
+         fmt::format("drop it, or {}", names("as_recorded")), scale_group_option);
   }
   fail(unused_code(names), "groups grow where the trace of one rank is replayed on more, and this set is not", place,
-       fmt::format("add {} to a set of one file, or drop it", names("ranks", "N")), kOption);
+       fmt::format("add {} to a set of one file, or drop it", names("ranks", "N")), scale_group_option);
 }
 
 GroupGrowth::GroupGrowth(std::span<const ProcessGroup> groups, std::span<const GroupSize> sizes, std::uint32_t recorded_world,
@@ -107,7 +107,7 @@ GroupGrowth::GroupGrowth(std::span<const ProcessGroup> groups, std::span<const G
     if (growing.size() > before) continue;
     fail("unknown-process-group", fmt::format("the trace has no process group {}", in_quotes(wanted.name)),
          SourcePlace::named(called(names, wanted.name, std::to_string(wanted.size))),
-         suggestion(wanted.name, known, "process group"), kOption);
+         suggestion(wanted.name, known, "process group"), scale_group_option);
   }
   // From the inside out: how far apart the ranks of a group are depends on those inside of it.
   std::stable_sort(growing.begin(), growing.end(), [](const Growing& a, const Growing& b) {
@@ -161,7 +161,7 @@ void GroupGrowth::grow(const ProcessGroup& group, GroupShape recorded, const Gro
 
 void GroupGrowth::refuse(const GroupSize& wanted, std::string message, std::string help) const {
   fail("bad-group-size", std::move(message), SourcePlace::named(called(names_, wanted.name, std::to_string(wanted.size))),
-       std::move(help), kOption);
+       std::move(help), scale_group_option);
 }
 
 std::string GroupGrowth::sizes_that_work(std::uint32_t least, std::uint64_t stride) const {
@@ -231,9 +231,8 @@ void GroupGrowth::add_notes(std::vector<std::string>& notes) const {
                               stay.empty() ? "" : listed(stay) + (stay.size() == 1 ? " stays" : " stay")));
   if (!stay.empty() && !is_told_how_) {
     notes.push_back(
-        fmt::format("groups that stay make these jobs of the recorded size side by side: in one job of {} data-parallel "
-                    "all-reduces, say, would span "
-                    "more ranks and its step would take another time; {} makes a group grow",
+        fmt::format("groups that stay make these jobs of the recorded size side by side: in one job of {}, data-parallel "
+                    "all-reduces, say, would span more ranks, and its step would take another time; {} makes a group grow",
                     counted(rank_count_, "rank", "ranks"), called(names_, "NAME", "SIZE")));
   }
   add_counted_note(notes, gathers_, "all-gather or gather of a group that grew keeps",

@@ -73,8 +73,7 @@ class CommunicatorTable {
                                                         std::uint32_t recorded_world);
 
   /// The communicator of all groups of this shape; 0 = everyone if one group is all ranks.
-  /// Requires:
-  /// size x stride divides the number of ranks.
+  /// Requires: size x stride divides the number of ranks.
   std::uint16_t communicator_of(const std::string& name, GroupShape shape);
 
   /// How many ranks the groups of a repeated communicator have.

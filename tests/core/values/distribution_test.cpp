@@ -13,9 +13,8 @@
 namespace weft::distribution_test {
 namespace {
 
-/// By definition, of the sorted values.
-double percentile_of(std::vector<double> values, double percent) {
-  std::ranges::sort(values);
+/// By definition. Requires: sorted values.
+double percentile_of(const std::vector<double>& values, double percent) {
   const double rank = percent / 100 * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::size_t>(rank);
   const double low = values[below];
@@ -66,6 +65,7 @@ TEST(Distribution, IsWithinAThousandthWhereItDoesNotKeepAll) {
   for (const double value : values) forward.add(value);
   for (auto value = values.rbegin(); value != values.rend(); ++value) backward.add(*value);
   EXPECT_FALSE(forward.is_exact());
+  std::sort(values.begin(), values.end());
   for (const double percent : {0.0, 1.0, 50.0, 90.0, 99.0, 99.9, 100.0}) {
     EXPECT_NEAR(forward.percentile(percent) / percentile_of(values, percent), 1, 1e-3) << percent;
     EXPECT_EQ(forward.percentile(percent), backward.percentile(percent)) << percent;

@@ -58,7 +58,7 @@ TEST(NumericFlags, RefuseWhatIsNoNumberOfTheirs) {
       std::vector<std::string> words = one.command;
       words.push_back(one.flag + "=" + text);
       const Answer answer = weft_with(words);
-      EXPECT_EQ(answer.status, kExitInput) << one.flag << "=" << text;
+      EXPECT_EQ(answer.status, exit_input) << one.flag << "=" << text;
       EXPECT_NE(
           answer.errors.find(one.flag + ": \"" + text + "\" is no whole number from " + one.least + " to " + one.most + " [usage]"),
           std::string::npos)

@@ -66,40 +66,21 @@ TEST(Helios, TakesTheTimeZoneThatIsNamed) {
   EXPECT_HAS(errors_of([&] { read_helios(source, options); }), "--time-zone=Asia/Shangai: error: there is no time zone");
 }
 
+// Line 1 is the header, line 2 a job; what is wrong with lines 3 to 17 is in the expectation below.
 const std::string dirty_helios =
-    // line 1
-    helios_header +
-    // 2: a job
-    helios_row("1", "8", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:01,2020-04-01 00:00:02,1,1") +
-    // 3
+    helios_header + helios_row("1", "8", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:01,2020-04-01 00:00:02,1,1") +
     helios_row("2", "0", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:01,2020-04-01 00:00:02,1,1") +
-    // 4
     helios_row("3", "1", "RUNNING", "2020-04-01 00:00:00,2020-04-01 00:00:01,,,1") +
-    // 5
     helios_row("4", "1", "PENDING", "2020-04-01 00:00:00,,,,") +
-    // 6
     helios_row("5", "1", "FAILED", "2020-04-01 00:00:00,2020-04-01 00:00:09,2020-04-01 00:00:08,,9") +
-    // 7
     helios_row("6", "1", "FAILED", "2020-04-01 00:00:05,2020-04-01 00:00:04,2020-04-01 00:00:08,,9") +
-    // 8
     helios_row("7", "x", "FAILED", "2020-04-01 00:00:05,2020-04-01 00:00:06,2020-04-01 00:00:08,,9") +
-    // 9
     helios_row("8", "1", "FAILED", "soon,2020-04-01 00:00:06,2020-04-01 00:00:08,,9") +
-    // 10
-    helios_row("9", "1", "FAILED", "2020-04-01 00:00:05,,,,0") +
-    // 11
-    helios_row("10", "1", "FAILED", "2020-04-01 00:00:05,,,-1,0") +
-    // 12
-    helios_row("11", "1", "FAILED", "2020-04-01 00:00:05,,,nan,0") +
-    // 13
-    "12,u1\n" +
-    // 14
+    helios_row("9", "1", "FAILED", "2020-04-01 00:00:05,,,,0") + helios_row("10", "1", "FAILED", "2020-04-01 00:00:05,,,-1,0") +
+    helios_row("11", "1", "FAILED", "2020-04-01 00:00:05,,,nan,0") + "12,u1\n" +
     helios_row("1", "1", "FAILED", "2020-04-01 00:00:05,,,5,0") +
-    // 15
     helios_row("13", "1", "FAILED", "2020-04-01 00:00:00,2020-04-01 00:00:06,2022-04-01 00:00:08,,9") +
-    // 16
     helios_row("14", "-1", "FAILED", "2020-04-01 00:00:00,2020-04-01 00:00:06,2022-04-01 00:00:08,,9") +
-    // 17
     helios_row("", "1", "FAILED", "2020-04-01 00:00:05,,,5,0");
 
 TEST(Helios, LeavesDirtyRowsOut) {
@@ -114,14 +95,13 @@ TEST(Helios, LeavesDirtyRowsOut) {
   EXPECT_EQ(trace.left_out[5].to_text(), "2 rows left out [bad-value], lines 8, 16, first: gpu_num is no whole number: \"x\"");
 }
 
-// Jobs cancelled in the queue have neither a start nor a duration; they became jobs of 0 s.
+// Jobs cancelled in the queue have neither a start nor a duration; they became jobs of 0 s. Job 3
+// started, for 0 s; of job 4 it is known how long it ran.
 TEST(Helios, JobsCancelledInTheQueueNeverStarted) {
   const JobTrace trace =
       read_helios(text(helios_header + helios_row("1", "4", "CANCELLED", "2020-04-01 00:00:00,,2020-04-01 01:00:00,0,3600") +
                        helios_row("2", "4", "CANCELLED", "2020-04-01 00:00:00,None,2020-04-01 01:00:00,0.0,3600") +
-                       // started, for 0 s
                        helios_row("3", "4", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:05,2020-04-01 00:00:05,0,5") +
-                       // how long is known
                        helios_row("4", "4", "COMPLETED", "2020-04-01 00:00:00,,,50,5")));
   EXPECT_EQ(left_out(trace), "never-started:2,3");
   ASSERT_EQ(trace.jobs.size(), 2U);
@@ -223,10 +203,9 @@ const std::string openb_header =
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n";
 
 TEST(Openb, SharesBecomeWholeGpus) {
-  const JobTrace trace =
-      // a quarter of a GPU for 3600 s
-      read_openb(text(openb_header + "p0,1000,1,1,250,,LS,Succeeded,100,3710,110\n"
-                                     "p1,1000,1,8,1000,V100M16|V100M32,BE,Failed,50,60,55\n"));
+  // p0: a quarter of a GPU for 3600 s.
+  const JobTrace trace = read_openb(text(openb_header + "p0,1000,1,1,250,,LS,Succeeded,100,3710,110\n"
+                                                        "p1,1000,1,8,1000,V100M16|V100M32,BE,Failed,50,60,55\n"));
   ASSERT_EQ(trace.jobs.size(), 2U);
   EXPECT_EQ(trace.jobs[0].name, "p1");
   EXPECT_EQ(trace.jobs[0].gpus, 8U);
@@ -243,21 +222,14 @@ TEST(Openb, SharesBecomeWholeGpus) {
 }
 
 TEST(Openb, LeavesOutPodsThatNeverRan) {
-  // 2: cut off at the end
+  // Lines 2 to 9; those of p0 and p7 are cut off at the end.
   const JobTrace trace = read_openb(text(openb_header + "p0,1,1,1,1000,,LS,Running,0,900,0\n"
-                                                        // 3
                                                         "p1,1,1,0,0,,LS,Running,0,900,0\n"
-                                                        // 4
                                                         "p2,1,1,1,1000,,BE,Pending,10,20,\n"
-                                                        // 5
                                                         "p3,1,1,1,1000,,BE,Running,10,,11\n"
-                                                        // 6
                                                         "p4,1,1,1,1000,,BE,Failed,10,11,12\n"
-                                                        // 7
                                                         "p5,1,1,1,1000,,BE,Failed,10,12,9\n"
-                                                        // 8
                                                         "p6,1,1,1,1001,,BE,Failed,10,12,11\n"
-                                                        // 9: cut off at the end
                                                         "p7,1,1,2,1000,,LS,Running,5,900,6\n"));
   EXPECT_EQ(trace.jobs.size(), 2U);
   EXPECT_EQ(left_out(trace), "no-gpus:3 never-started:4 still-running:5 end-before-start:6 start-before-submit:7 out-of-range:8");

@@ -20,8 +20,8 @@
 //     says what stands in for it; the run takes the same table for the placement that a job really
 //     gets.
 // A job of a trace with a table of throughputs of its own has such a table of step times too,
-// without any rule. A job that matches no rule holds its GPUs for its run time. What was chosen is
-// noted in the scenario's assumptions.
+// without any rule.
+// A job that matches no rule holds its GPUs for its run time. What was chosen is noted.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -98,7 +98,9 @@ struct ClusterProbes {
 };
 
 /// The jobs of a trace under rules. `path` is what messages call the trace; notes are added to
-/// `assumptions`. Throws InputError.
+/// `assumptions`. Throws InputError: at the job's line [no-run-times], [not-measured],
+/// [unknown-job-type], [does-not-run], [out-of-range]; at the rule [zero-iteration], [job-mode], and
+/// what loading a workload or measuring it throws.
 std::vector<JobSpec> jobs_by_rule(const JobTrace& trace, const std::string& path, const std::vector<JobRule>& rules, Mode mode,
                                   const ClusterProbes& probes, std::vector<std::string>& assumptions);
 

@@ -17,7 +17,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::string_view kCollectives = "traffic = jobs and network = simulated";
+constexpr std::string_view collectives_run = "traffic = jobs and network = simulated";
 
 /// `chosen_by` ends in "=": the module's name follows, and then `or_else`.
 template <class List>
@@ -29,7 +29,7 @@ void add_each(std::vector<ModuleUse>& uses, const List& modules, std::string_vie
 }
 
 std::vector<ModuleUse> all_uses() {
-  const std::string collectives(kCollectives);
+  const std::string collectives(collectives_run);
   std::vector<ModuleUse> uses = {
       {"network", "flow", "network = simulated"},
       {"network", "packet", "mode = packet"},
@@ -65,7 +65,7 @@ struct RowUse {
   UnusedList unused;
 };
 
-constexpr std::array kRowUses = {
+constexpr std::array row_uses = {
     RowUse{"scheduler", "fast_forward", {{"workloads = none", "no job runs a workload"}}},
     RowUse{"checkpoint", "every", {{"declared_iterations = none", "no job declares iterations"}}},
     RowUse{"checkpoint", "interval", {{"declared_iterations = all", "all jobs declare iterations, and go by checkpoint.every"}}},
@@ -84,8 +84,8 @@ std::span<const ModuleUse> module_uses() {
 
 const UnusedList& unused_of(std::string_view module, const ParamSpec& row) {
   const auto found =
-      std::ranges::find_if(kRowUses, [&](const RowUse& use) { return use.module == module && use.name == row.name; });
-  return found == kRowUses.end() ? row.unused : found->unused;
+      std::ranges::find_if(row_uses, [&](const RowUse& use) { return use.module == module && use.name == row.name; });
+  return found == row_uses.end() ? row.unused : found->unused;
 }
 
 }  // namespace weft

@@ -18,9 +18,9 @@ namespace weft {
 
 namespace {
 
-constexpr std::string_view kFabric = "rail_optimized";
-constexpr std::array<std::uint32_t, 5> kHosts = {1, 2, 4, 16, 64};
-constexpr std::array<CollectiveType, 5> kTypes = {CollectiveType::all_reduce, CollectiveType::all_gather,
+constexpr std::string_view probed_fabric = "rail_optimized";
+constexpr std::array<std::uint32_t, 5> probed_hosts = {1, 2, 4, 16, 64};
+constexpr std::array<CollectiveType, 5> probed_types = {CollectiveType::all_reduce, CollectiveType::all_gather,
                                                   CollectiveType::reduce_scatter, CollectiveType::broadcast,
                                                   CollectiveType::all_to_all};
 
@@ -53,7 +53,7 @@ std::vector<Group> groups_of(const Topology& topology) {
     groups.push_back({fmt::format("{} x {}", hosts, gpus), GroupLayout(topology, all.first(hosts * gpus))});
   };
   for (std::size_t gpus = 2; gpus < per_host && gpus <= 8; gpus *= 2) add(1, gpus);
-  for (const std::uint32_t hosts : kHosts) {
+  for (const std::uint32_t hosts : probed_hosts) {
     if (hosts * per_host > 1) add(hosts, per_host);
   }
   return groups;
@@ -122,10 +122,10 @@ std::vector<std::string> cost_lines(const NcclTuner& tuner, const std::vector<Gr
 
 std::shared_ptr<const Topology> hosts_of(std::string_view machine) {
   const SourcePlace place = SourcePlace::named("weft modules --rules");
-  const auto& builder = find_module(topology_builders(), kFabric, place);
-  ParamSet params(std::string(kFabric), builder.info.params);
+  const auto& builder = find_module(topology_builders(), probed_fabric, place);
+  ParamSet params(std::string(probed_fabric), builder.info.params);
   params.set("server", machine, place);
-  params.set("hosts", fmt::to_string(kHosts.back()), place);
+  params.set("hosts", fmt::to_string(probed_hosts.back()), place);
   return builder.make(params, place);
 }
 
@@ -141,7 +141,7 @@ std::string machine_text(const ModuleInfo& machine, const ParamSet& nccl) {
                                  hardware.nics, static_cast<double>(hardware.nic_bps) / 8e9);
   std::vector<std::pair<std::string_view, std::vector<std::string>>> ranges;
   std::vector<std::pair<std::string_view, std::vector<std::string>>> costs;
-  for (const CollectiveType type : kTypes) {
+  for (const CollectiveType type : probed_types) {
     ranges.emplace_back(to_text(type), range_lines(tuner, groups, type));
     costs.emplace_back(to_text(type), cost_lines(tuner, groups, type));
   }

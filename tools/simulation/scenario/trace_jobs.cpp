@@ -5,6 +5,8 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -101,6 +103,16 @@ void share_origin(Scenario& scenario, std::vector<TraceUnderRules>& traces) {
   scenario.manifest.set("jobs_rows_left_out", left_out);
 }
 
+/// Nobody cancels jobs that were left out.
+void drop_cancellations(Scenario& scenario, const std::set<std::string>& left_out) {
+  std::erase_if(scenario.events, [&](const ScriptedEvent& event) {
+    if (event.kind != ScriptedEvent::Kind::cancel || !left_out.contains(event.subject)) return false;
+    scenario.assumptions.push_back(
+        fmt::format("the event that cancels {} changes nothing: the job is left out", in_quotes(event.subject)));
+    return true;
+  });
+}
+
 /// Leaves out what the user lets be left out, with notes. Throws InputError [job-too-large] if then
 /// there is nothing to run.
 void skip_larger_jobs(Scenario& scenario, std::vector<TraceUnderRules>& traces) {
@@ -108,8 +120,12 @@ void skip_larger_jobs(Scenario& scenario, std::vector<TraceUnderRules>& traces) 
   const std::uint32_t gpus = serving_cluster(scenario).gpus_in_service();
   std::uint64_t left_out = 0;
   std::uint32_t smallest = UINT32_MAX;
+  std::set<std::string> names;
   for (TraceUnderRules& one : traces) {
     if (!one.skips_larger_jobs) continue;
+    for (const TraceJob& job : one.trace.jobs) {
+      if (job.gpus > gpus) names.insert(job.name);
+    }
     const LargerJobs larger = leave_out_larger_jobs(one.trace, gpus);
     if (larger.jobs == 0) continue;
     left_out += larger.jobs;
@@ -122,6 +138,7 @@ void skip_larger_jobs(Scenario& scenario, std::vector<TraceUnderRules>& traces) 
     fail("job-too-large", fmt::format("every job is larger than the cluster of {}", counted(gpus, "GPU", "GPUs")),
          SourcePlace::named(traces.front().path), fmt::format("use a larger cluster: the smallest job wants {} GPUs", smallest));
   }
+  drop_cancellations(scenario, names);
   scenario.manifest.set("jobs_larger_than_cluster_left_out", left_out);
 }
 
