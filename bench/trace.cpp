@@ -60,9 +60,10 @@ void write_goal(const std::filesystem::path& folder, std::uint32_t nodes) {
       const std::uint32_t id = 3 * step;
       const auto label = [&](std::uint32_t offset) { return fmt::format("l{}", id + offset); };
       text = fmt::format("{}: calc {} cpu 0\n", label(0), 1000 + (step * 7 + rank) % 9973);
-      text += fmt::format("{}: send {}b to {} tag {} cpu 0\n", label(1), 4096 + step % 1000, (rank + 1) % traced_ranks, step % 4096);
-      text += fmt::format("{}: recv {}b from {} tag {} cpu 0\n", label(2), 4096 + step % 1000, (rank + traced_ranks - 1) % traced_ranks,
-                          step % 4096);
+      text +=
+          fmt::format("{}: send {}b to {} tag {} cpu 0\n", label(1), 4096 + step % 1000, (rank + 1) % traced_ranks, step % 4096);
+      text += fmt::format("{}: recv {}b from {} tag {} cpu 0\n", label(2), 4096 + step % 1000,
+                          (rank + traced_ranks - 1) % traced_ranks, step % 4096);
       if (step > 0) text += fmt::format("{} requires l{}\n", label(0), id - 1);
       text += fmt::format("{} requires {}\n{} requires {}\n", label(1), label(0), label(2), label(1));
       file << text;

@@ -99,8 +99,8 @@ struct ClusterProbes {
 
 /// The jobs of a trace under rules. `path` is what messages call the trace; notes are added to
 /// `assumptions`. Throws InputError: at the job's line [no-run-times], [not-measured],
-/// [unknown-job-type], [does-not-run], [out-of-range]; at the rule [zero-iteration], [job-mode], and
-/// what loading a workload or measuring it throws.
+/// [unknown-job-type], [does-not-run], [out-of-range]; at the rule [zero-iteration], [job-mode],
+/// and what loading a workload or measuring it throws.
 std::vector<JobSpec> jobs_by_rule(const JobTrace& trace, const std::string& path, const std::vector<JobRule>& rules, Mode mode,
                                   const ClusterProbes& probes, std::vector<std::string>& assumptions);
 

@@ -21,8 +21,8 @@ namespace {
 constexpr std::string_view probed_fabric = "rail_optimized";
 constexpr std::array<std::uint32_t, 5> probed_hosts = {1, 2, 4, 16, 64};
 constexpr std::array<CollectiveType, 5> probed_types = {CollectiveType::all_reduce, CollectiveType::all_gather,
-                                                  CollectiveType::reduce_scatter, CollectiveType::broadcast,
-                                                  CollectiveType::all_to_all};
+                                                        CollectiveType::reduce_scatter, CollectiveType::broadcast,
+                                                        CollectiveType::all_to_all};
 
 /// Three digits.
 std::string size_text(Bytes size) {
