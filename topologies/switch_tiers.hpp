@@ -5,8 +5,8 @@
 // and links say nothing of levels; builders do.
 //
 // Model: the tier is the level of the switch (1 = leaf, 2 = aggregation, 3 = spine) where the
-// topology says it. Where it does not, a switch that is cabled to a host is of tier 1, and any
-// other of one more than the lowest next to it.
+// topology says it. Where it does not, it is as topology_summary counts tiers: a switch that is
+// cabled to a host is of tier 1, and any other of one more than the lowest next to it.
 // Thread safety: pure function.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace weft {
 
-/// By node; 0 for what is no packet switch.
+/// By node; 0 for what is no packet switch, or joined to nothing.
 std::vector<std::uint32_t> switch_tiers(const Topology& topology);
 
 }  // namespace weft
