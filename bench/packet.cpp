@@ -114,7 +114,7 @@ void run(benchmark::State& state, Pattern pattern) {
     const RunReport report = engine.run({});
     cpu_s += process_cpu_s() - before_s;
     state.PauseTiming();
-    const PacketCounters counters = network.counters(engine, report.end_time);
+    const PacketCounters counters = network.results().counters(engine, report.end_time);
     hops += hops_per_run;
     state.counters["windows"] = static_cast<double>(report.windows);
     state.counters["events"] = static_cast<double>(report.events);

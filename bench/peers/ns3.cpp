@@ -142,12 +142,12 @@ PeerResult run_weft(const PeerCase& peer) {
   const double begin_s = process_cpu_s();
   const RunReport report = engine.run({});
   result.cpu_s = process_cpu_s() - begin_s;
-  for (const FinishedTransfer& finished : network.finished(engine)) {
+  for (const FinishedTransfer& finished : network.results().finished(engine)) {
     ++result.delivered;
     result.completion_us += (finished.end - finished.start).in_us();
   }
   result.completion_us /= static_cast<double>(result.delivered);
-  const PacketCounters counters = network.counters(engine, report.end_time);
+  const PacketCounters counters = network.results().counters(engine, report.end_time);
   result.marks = counters.ecn_marks;
   result.drops = counters.drops;
   return result;

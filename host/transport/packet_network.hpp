@@ -82,38 +82,8 @@ class PacketNetwork {
   /// How many transfers were delivered so far. Any thread may ask at any time.
   std::uint64_t delivered() const { return delivered_.load(std::memory_order_relaxed); }
 
-  // --- Results (host/transport/packet_results) ---
-
-  /// Delivered transfers between hosts, host by host in order of delivery; not numbered.
-  std::vector<FinishedTransfer> finished(const Engine& engine) const { return results_.finished(engine); }
-  /// Transfers between hosts that were not acknowledged in full; not numbered.
-  std::vector<UnfinishedTransfer> unfinished(const Engine& engine) const { return results_.unfinished(engine); }
-  /// Queue pairs that gave up, in order of time.
-  std::vector<StoppedQueuePair> given_up(const Engine& engine) const { return results_.given_up(engine); }
-  WorstSwitch worst_switch(const Engine& engine, const Transfer& transfer) const { return results_.worst_switch(engine, transfer); }
-  /// The limit on repeated packets; none: cards repeat without limit, or queue pairs give up first.
-  std::optional<std::uint64_t> repeats_max() const { return results_.repeats_max(); }
-  /// Packets sent again, by host.
-  std::vector<std::uint64_t> repeats(const Engine& engine) const { return results_.repeats(engine); }
-  std::optional<NarrowWindow> narrowest_window(const Engine& engine) const { return results_.narrowest_window(engine); }
-  std::optional<ShortHeadroom> shortest_headroom(std::span<const LinkUsage> usage) const {
-    return results_.shortest_headroom(usage);
-  }
-  /// The time at which the last packet of data came to a card, in order or not.
-  Time last_data(const Engine& engine) const { return results_.last_data(engine); }
-  /// Sums over all nodes as of `end`.
-  PacketCounters counters(const Engine& engine, Time end) const { return results_.counters(engine, end); }
-  /// Pauses of all links as of `end`: link by link, each in order of time. Requires: keep_pauses().
-  std::vector<LinkPause> pauses(const Engine& engine, Time end) const { return results_.pauses(engine, end); }
-  /// What watchdogs found, by (time, link, priority).
-  std::vector<LinkStorm> storms(const Engine& engine) const { return results_.storms(engine); }
-  /// Links that wait for each other in a circle; empty if there is none.
-  std::vector<LinkId> deadlock(const Engine& engine) const { return results_.deadlock(engine); }
-  /// Adds the bytes that links between hosts and switches carried by `now`, by LinkId. Utilization
-  /// is over begin .. end.
-  void add_usage(const Engine& engine, Time begin, Time end, Time now, std::vector<LinkUsage>& usage) const {
-    results_.add_usage(engine, begin, end, now, usage);
-  }
+  /// What the run tells afterwards.
+  const PacketResults& results() const { return results_; }
 
   // --- Pauses that do not end ---
 

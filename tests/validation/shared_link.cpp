@@ -84,7 +84,7 @@ SharedLinkShares share_link(const SharedLink& link, std::uint32_t threads) {
   SharedLinkShares shares;
   std::vector<Time> last(link.flows);
   for (std::uint32_t i = 0; i < link.flows; ++i) last[i] = Time::zero() + link.apart * std::int64_t{i};
-  for (const FinishedTransfer& done : network.finished(engine)) {
+  for (const FinishedTransfer& done : network.results().finished(engine)) {
     const auto flow_number = static_cast<std::size_t>(done.transfer.tag);
     shares.delivered += static_cast<std::uint64_t>(done.transfer.size.count());
     // A message's bytes came evenly since the one before it.
@@ -109,9 +109,9 @@ SharedLinkShares share_link(const SharedLink& link, std::uint32_t threads) {
     }
     shares.bins.push_back({sum / most, squares > 0 ? sum * sum / (static_cast<double>(link.flows) * squares) : 0});
   }
-  shares.counters = network.counters(engine, end);
+  shares.counters = network.results().counters(engine, end);
   std::vector<LinkUsage> usage(topology->link_count());
-  network.add_usage(engine, Time::zero(), end, end, usage);
+  network.results().add_usage(engine, Time::zero(), end, end, usage);
   for (const LinkUsage& of_link : usage)
     shares.queue_peak = std::max(shares.queue_peak, static_cast<std::uint64_t>(of_link.queue_peak.count()));
   shares.fingerprint = report.fingerprint.value();

@@ -26,7 +26,7 @@ void LinkSampler::sample(const Engine& engine, const FlowFabric* flows) {
       if (!host.is_none() && host == topology_.node(link.destination).host) now_[i] = {};
     }
   }
-  network_.add_usage(engine, Time::zero(), end_, end_, now_);
+  network_.results().add_usage(engine, Time::zero(), end_, end_, now_);
   was_empty_ = true;
   for (std::uint32_t i = 0; i < now_.size(); ++i) {
     const LinkUsage& now = now_[i];

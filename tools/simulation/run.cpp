@@ -137,7 +137,7 @@ RunState state_of(const Assembly& parts, const SummaryStatistics& statistics, co
 /// Transfers in packet mode end on many nodes at a time: rows come when the run has ended, numbered
 /// by their start and in order of their end.
 void add_packet_transfers(const Assembly& parts, const Engine& engine, ResultRows& rows) {
-  std::vector<FinishedTransfer> all = parts.packet_network->finished(engine);
+  std::vector<FinishedTransfer> all = parts.packet_network->results().finished(engine);
   all.insert(all.end(), parts.moved_as_flows.transfers.begin(), parts.moved_as_flows.transfers.end());
   std::ranges::stable_sort(all, {}, &FinishedTransfer::start);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].id = FlowId(static_cast<std::uint32_t>(i));
@@ -171,10 +171,10 @@ void add_network_rows(const EndedRun& run, ResultRows& rows, RunSummary& summary
   const Time now = cut_off.engine_at.value_or(end);
   std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(parts.fabric).link_usage(span.begin, span.end, now);
   if (parts.packet_network) {
-    parts.packet_network->add_usage(engine, span.begin, span.end, now, usage);
+    parts.packet_network->results().add_usage(engine, span.begin, span.end, now, usage);
     add_packet_transfers(parts, engine, rows);
-    summary.packets = parts.packet_network->counters(engine, now);
-    if (parts.packet_network->has_watchdog()) rows.add_pause_storms(parts.packet_network->storms(engine));
+    summary.packets = parts.packet_network->results().counters(engine, now);
+    if (parts.packet_network->has_watchdog()) rows.add_pause_storms(parts.packet_network->results().storms(engine));
   }
   summary.notes = notes_on(parts, engine, usage);
   rows.add_links(usage);
@@ -191,7 +191,7 @@ void add_last_rows(const EndedRun& run, ResultRows& rows, ResultSink& sink, RunS
   add_collective_rows(parts.scenario, parts.attempts, records, sink);
   rows.add_communicators(of_all_hosts<RankExposure>(parts, engine, [](const HostEntity& host) { return host.exposures(); }));
   if (needs.ops) rows.add_ops(records);
-  if (needs.pauses && parts.packet_network) rows.add_link_pauses(parts.packet_network->pauses(engine, end));
+  if (needs.pauses && parts.packet_network) rows.add_link_pauses(parts.packet_network->results().pauses(engine, end));
   if (parts.fabric != EntityId::none()) add_network_rows(run, rows, summary);
 }
 

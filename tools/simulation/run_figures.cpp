@@ -90,7 +90,7 @@ TimeSpan network_span(const Assembly& parts, const Engine& engine, const CutOff&
   TimeSpan span = makespan(parts, cut_off);
   if (cut_off.engine_at && cut_off.engine_at == cut_off.at && *cut_off.at <= span.end) return span;
   span.end = std::max(span.end, engine.entity_as<FlowFabric>(parts.fabric).busy_until());
-  if (parts.packet_network) span.end = std::max(span.end, parts.packet_network->last_data(engine));
+  if (parts.packet_network) span.end = std::max(span.end, parts.packet_network->results().last_data(engine));
   return span;
 }
 
@@ -132,8 +132,10 @@ std::vector<std::string> notes_on(const Assembly& parts, const Engine& engine, s
   const auto slots = static_cast<std::uint32_t>(parts.scenario.parameters.of("collective").integer("slots"));
   std::vector<std::string> notes = slot_notes(holdups, parts.attempts, topology, *parts.flow_settings, slots);
   if (!parts.packet_network) return notes;
-  if (const auto narrowest = parts.packet_network->narrowest_window(engine)) notes.push_back(window_note(*narrowest, topology));
-  if (const auto shortest = parts.packet_network->shortest_headroom(usage)) notes.push_back(headroom_note(*shortest, topology));
+  if (const auto narrowest = parts.packet_network->results().narrowest_window(engine))
+    notes.push_back(window_note(*narrowest, topology));
+  if (const auto shortest = parts.packet_network->results().shortest_headroom(usage))
+    notes.push_back(headroom_note(*shortest, topology));
   return notes;
 }
 

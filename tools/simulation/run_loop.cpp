@@ -40,7 +40,7 @@ class ProgressLooks {
  public:
   explicit ProgressLooks(const Assembly& parts) : parts_(parts) {
     if (!parts.packet_network) return;
-    if (!network_changes(parts.scenario)) repeats_max_ = parts.packet_network->repeats_max();
+    if (!network_changes(parts.scenario)) repeats_max_ = parts.packet_network->results().repeats_max();
     if (parts.packet_network->refreshes_pauses() || repeats_max_) next_ = Time::zero();
   }
 
@@ -49,11 +49,11 @@ class ProgressLooks {
   /// At next(); whether the run is to end. `later`: the next event.
   bool look(const Engine& engine, Time later) {
     const PacketNetwork& network = *parts_.packet_network;
-    const std::uint64_t received = network.counters(engine, next_).data_received;
+    const std::uint64_t received = network.results().counters(engine, next_).data_received;
     const bool is_idle = received == received_;
-    if (received > 0 && is_idle && !network.deadlock(engine).empty()) return true;
+    if (received > 0 && is_idle && !network.results().deadlock(engine).empty()) return true;
     idle_looks_ = is_idle ? idle_looks_ + 1 : 0;
-    if (idle_looks_ >= idle_looks_max && network.is_held_by_hosts() && !network.unfinished(engine).empty()) return true;
+    if (idle_looks_ >= idle_looks_max && network.is_held_by_hosts() && !network.results().unfinished(engine).empty()) return true;
     if (repeats_max_) look_for_repeats(engine, is_idle);
     received_ = received;
     next_ = look_after(later);
@@ -63,7 +63,7 @@ class ProgressLooks {
 
  private:
   void look_for_repeats(const Engine& engine, bool is_idle) {
-    std::vector<std::uint64_t> repeats = parts_.packet_network->repeats(engine);
+    std::vector<std::uint64_t> repeats = parts_.packet_network->results().repeats(engine);
     if (!is_idle || repeats_.empty() || others_may_get_on(parts_, engine, next_)) {
       repeats_ = std::move(repeats);
       new_at_ = next_;

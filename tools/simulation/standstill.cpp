@@ -40,11 +40,11 @@ std::string loss_help(const WorstSwitch& worst) {
 
 void report_stuck_transfers(const Assembly& parts, const Engine& engine, const std::optional<Livelock>& livelock,
                             Diagnostics& diagnostics) {
-  const std::vector<UnfinishedTransfer> unfinished = missed(parts, parts.packet_network->unfinished(engine));
+  const std::vector<UnfinishedTransfer> unfinished = missed(parts, parts.packet_network->results().unfinished(engine));
   if (unfinished.empty()) return;
   const Topology& topology = *parts.scenario.topology;
   const Transfer& first = unfinished.front().transfer;
-  if (const std::vector<LinkId> circle = parts.packet_network->deadlock(engine); !circle.empty()) {
+  if (const std::vector<LinkId> circle = parts.packet_network->results().deadlock(engine); !circle.empty()) {
     std::string links;
     for (const LinkId link : circle) links += fmt::format("{}, ", topology.link_name(link));
     diagnostics.error(
@@ -67,9 +67,9 @@ void report_stuck_transfers(const Assembly& parts, const Engine& engine, const s
         "a packet.watchdog, such as 200ms, drops what waits for that host, so that the others go on");
     return;
   }
-  if (const std::vector<StoppedQueuePair> stopped = parts.packet_network->given_up(engine); !stopped.empty()) {
+  if (const std::vector<StoppedQueuePair> stopped = parts.packet_network->results().given_up(engine); !stopped.empty()) {
     const StoppedQueuePair& at = stopped.front();
-    const WorstSwitch worst = parts.packet_network->worst_switch(engine, at.transfer);
+    const WorstSwitch worst = parts.packet_network->results().worst_switch(engine, at.transfer);
     diagnostics.error("retry-exceeded",
                       fmt::format("{} gave up, the first from {} to {} at {}: nothing that it sent was acknowledged for {}{}",
                                   counted(stopped.size(), "queue pair", "queue pairs"), topology.node_name(at.transfer.source),
@@ -79,7 +79,7 @@ void report_stuck_transfers(const Assembly& parts, const Engine& engine, const s
     return;
   }
   if (livelock) {
-    const WorstSwitch worst = parts.packet_network->worst_switch(engine, first);
+    const WorstSwitch worst = parts.packet_network->results().worst_switch(engine, first);
     diagnostics.error(
         "livelock",
         fmt::format(
