@@ -120,6 +120,14 @@ std::vector<bool> cables_to_leave_out(const Topology& topology, std::vector<bool
   return is_out;
 }
 
+/// Both directions of all of them. By LinkId.
+std::vector<bool> cables_of(const Topology& topology, NodeId packet_switch) {
+  WEFT_CHECK(topology.node(packet_switch).kind == NodeKind::packet_switch, "a switch is taken away");
+  std::vector<bool> is_out(topology.link_count(), false);
+  for (const LinkId link : topology.out_links(packet_switch)) is_out[link.index()] = is_out[topology.reverse(link).index()] = true;
+  return is_out;
+}
+
 }  // namespace
 
 std::shared_ptr<const Topology> with_less(const Topology& topology, std::span<const CableShare> cables) {
@@ -148,23 +156,26 @@ std::shared_ptr<const Topology> with_less(const Topology& topology, std::span<co
   return std::move(builder).build(nullptr, SourcePlace::named(topology.name()));
 }
 
-ReducedTopology without_switch(const Topology& topology, NodeId packet_switch) {
-  WEFT_CHECK(topology.node(packet_switch).kind == NodeKind::packet_switch, "a switch is taken away");
-  std::vector<bool> is_out(topology.link_count(), false);
-  for (const LinkId link : topology.out_links(packet_switch)) is_out[link.index()] = is_out[topology.reverse(link).index()] = true;
-  ReducedTopology reduced;
-  const std::vector<bool> hosts = hosts_cut_off(topology, is_out);
+std::vector<HostId> hosts_cut_off_without(const Topology& topology, NodeId packet_switch) {
+  const std::vector<bool> hosts = hosts_cut_off(topology, cables_of(topology, packet_switch));
+  std::vector<HostId> cut_off;
   for (std::uint32_t host = 0; host < hosts.size(); ++host) {
-    if (hosts[host]) reduced.cut_off.emplace_back(host);
+    if (hosts[host]) cut_off.emplace_back(host);
   }
-  if (!reduced.cut_off.empty()) is_out = cables_to_leave_out(topology, std::move(is_out));
+  return cut_off;
+}
+
+ReducedTopology without_switch(const Topology& topology, NodeId packet_switch) {
+  std::vector<bool> is_out = cables_of(topology, packet_switch);
+  if (!hosts_cut_off_without(topology, packet_switch).empty()) is_out = cables_to_leave_out(topology, std::move(is_out));
+  ReducedTopology reduced;
   TopologyBuilder builder = nodes_of(topology);
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
     const Link& link = topology.link(LinkId(i));
-    const bool is_gone = is_out[i];
-    for (std::uint32_t direction = 0; direction < 2; ++direction) reduced.link.push_back(is_gone ? LinkId::none() : LinkId(kept++));
-    if (is_gone) continue;
+    for (std::uint32_t direction = 0; direction < 2; ++direction)
+      reduced.link.push_back(is_out[i] ? LinkId::none() : LinkId(kept++));
+    if (is_out[i]) continue;
     builder.add_cable(link.source, link.destination, link.rate, link.propagation_delay);
   }
   reduced.topology = std::move(builder).build(nullptr, SourcePlace::named(topology.name()));

@@ -20,9 +20,11 @@ namespace weft {
 /// The node of that name; none() if there is none.
 NodeId node_called(const Topology& topology, std::string_view name);
 
+/// Hosts that are cut off (topologies/cut_off) without the switch, ascending. Requires: the node is
+/// a packet switch.
+std::vector<HostId> hosts_cut_off_without(const Topology& topology, NodeId packet_switch);
+
 struct ReducedTopology {
-  /// Hosts that are cut off (topologies/cut_off) without the switch, ascending.
-  std::vector<HostId> cut_off;
   /// The same nodes without the switch's cables, with routes that were searched. Of these cables
   /// stay, as endpoints of a topology reach each other, those to hosts that are cut off, and one
   /// that joins them to the rest, which nobody else goes by.

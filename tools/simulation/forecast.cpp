@@ -97,11 +97,12 @@ bool carries_transit(const Topology& topology, NodeId node, std::span<const Host
 }
 
 /// Jobs whose transfers took routes that are no more have to be looked at anew.
-void take_switch_away(Fork& fork, NodeId node, const ReducedTopology& reduced) {
+void take_switch_away(Fork& fork, NodeId node) {
   if (fork.scenario.routes != nullptr) {
     fail("fixed-routes", "flow.routes names the ways of transfers, some of them perhaps over this switch",
          SourcePlace::named("--drain"), "ask with --set=flow.routing=spray, for example");
   }
+  const ReducedTopology reduced = without_switch(*fork.scenario.topology, node);
   if (fork.link_demands != nullptr) {
     auto kept = std::make_shared<KnownLinkDemands>();
     for (const auto& [job, known] : *fork.link_demands) {
@@ -129,11 +130,10 @@ Question ask_drain(const std::string& name, Fork& fork, Time until) {
     if (scenario.topology->node(node).kind != NodeKind::packet_switch) {
       question.drained = {scenario.topology->node(node).host};
     } else {
-      const ReducedTopology reduced = without_switch(*scenario.topology, node);
-      question.drained = reduced.cut_off;
-      if (fork.link_demands != nullptr) question.crossing = jobs_crossing(fork, node, reduced.cut_off);
-      if (question.crossing.value_or(0) > 0 || carries_transit(*scenario.topology, node, reduced.cut_off))
-        take_switch_away(fork, node, reduced);
+      question.drained = hosts_cut_off_without(*scenario.topology, node);
+      if (fork.link_demands != nullptr) question.crossing = jobs_crossing(fork, node, question.drained);
+      if (question.crossing.value_or(0) > 0 || carries_transit(*scenario.topology, node, question.drained))
+        take_switch_away(fork, node);
     }
   }
   if (question.drained.size() == cluster.host_count()) {
