@@ -15,12 +15,12 @@ std::string LargerJobs::to_text(std::uint32_t gpus) const {
       gpu_time_share > 0 ? fmt::format(" with {:.1f} GPU-h, {:.3g} % of the trace's GPU time,", gpu_hours, 100 * gpu_time_share)
                          : "";
   const std::string size = counted(gpus, "GPU", "GPUs");
-  if (jobs == 1) {
+  if (jobs() == 1) {
     return fmt::format("1 job of {} GPUs{} is left out: \"{}\" (line {}) is larger than the cluster of {}", gpus_max, time, largest,
                        largest_line, size);
   }
   return fmt::format("{} jobs of {}{} GPUs{} are left out: they are larger than the cluster of {}; the largest is \"{}\" (line {})",
-                     jobs, range, gpus_max, time, size, largest, largest_line);
+                     jobs(), range, gpus_max, time, size, largest, largest_line);
 }
 
 LargerJobs leave_out_larger_jobs(JobTrace& trace, std::uint32_t gpus) {
@@ -30,8 +30,8 @@ LargerJobs leave_out_larger_jobs(JobTrace& trace, std::uint32_t gpus) {
   for (const TraceJob& job : trace.jobs) {
     all_gpu_hours += gpu_hours_of(job);
     if (job.gpus <= gpus) continue;
-    larger.gpus_min = larger.jobs == 0 ? job.gpus : std::min(larger.gpus_min, job.gpus);
-    ++larger.jobs;
+    larger.gpus_min = larger.names.empty() ? job.gpus : std::min(larger.gpus_min, job.gpus);
+    larger.names.push_back(job.name);
     larger.gpu_hours += gpu_hours_of(job);
     if (job.gpus <= larger.gpus_max) continue;
     larger.gpus_max = job.gpus;

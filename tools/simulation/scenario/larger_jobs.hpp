@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "workloads/job_traces/job_trace.hpp"
 
@@ -16,7 +17,7 @@ namespace weft {
 
 /// What was left out of one trace.
 struct LargerJobs {
-  std::uint64_t jobs = 0;
+  std::vector<std::string> names;  ///< of all, in order of the trace
   /// of the smallest of them; 0 if there are none, as all that follows
   std::uint32_t gpus_min = 0;
   std::uint32_t gpus_max = 0;
@@ -25,6 +26,7 @@ struct LargerJobs {
   std::string largest;        ///< name of the first one of `gpus_max` GPUs
   int largest_line = 0;       ///< of the file
 
+  std::uint64_t jobs() const { return names.size(); }
   /// "3 jobs of 1024 to 4096 GPUs are left out, ..."; `gpus` is the size of the cluster. Requires:
   /// some were left out.
   std::string to_text(std::uint32_t gpus) const;

@@ -123,12 +123,10 @@ void skip_larger_jobs(Scenario& scenario, std::vector<TraceUnderRules>& traces) 
   std::set<std::string> names;
   for (TraceUnderRules& one : traces) {
     if (!one.skips_larger_jobs) continue;
-    for (const TraceJob& job : one.trace.jobs) {
-      if (job.gpus > gpus) names.insert(job.name);
-    }
     const LargerJobs larger = leave_out_larger_jobs(one.trace, gpus);
-    if (larger.jobs == 0) continue;
-    left_out += larger.jobs;
+    if (larger.names.empty()) continue;
+    names.insert(larger.names.begin(), larger.names.end());
+    left_out += larger.jobs();
     smallest = std::min(smallest, larger.gpus_min);
     scenario.assumptions.push_back(fmt::format("{}: {}", one.path, larger.to_text(gpus)));
   }

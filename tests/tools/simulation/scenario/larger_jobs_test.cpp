@@ -42,7 +42,8 @@ TEST(LargerJobs, AreLeftOutAndCounted) {
                 job("d", 5, 9, Duration::s(7200))};
   const LargerJobs larger = leave_out_larger_jobs(trace, 8);
   EXPECT_EQ(names_of(trace), (std::vector<std::string>{"a", "c"}));
-  EXPECT_EQ(larger.jobs, 2U);
+  EXPECT_EQ(larger.jobs(), 2U);
+  EXPECT_EQ(larger.names, (std::vector<std::string>{"b", "d"}));
   EXPECT_DOUBLE_EQ(larger.gpu_hours, 34);
   EXPECT_DOUBLE_EQ(larger.gpu_time_share, 0.5);
   EXPECT_EQ(
@@ -57,7 +58,7 @@ TEST(LargerJobs, WithoutRunTimesHaveNoGpuTime) {
   EXPECT_EQ(leave_out_larger_jobs(trace, 1).to_text(1),
             "1 job of 2 GPUs is left out: \"a\" (line 2) is larger than the cluster of 1 GPU");
   JobTrace again = trace;
-  EXPECT_EQ(leave_out_larger_jobs(again, 1).jobs, 0U);
+  EXPECT_EQ(leave_out_larger_jobs(again, 1).jobs(), 0U);
   EXPECT_EQ(again.jobs.size(), 1U);
 }
 
