@@ -70,7 +70,7 @@ void Distribution::add(double value, std::uint64_t times) {
   }
   is_sorted_ = is_sorted_ && (exact_.empty() || exact_.back().first < value);
   exact_.emplace_back(value, times);
-  if (exact_.size() > exact_max) move_to_buckets();
+  if (exact_.size() > exact_max_) move_to_buckets();
 }
 
 void Distribution::sort() const {

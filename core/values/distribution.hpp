@@ -3,7 +3,7 @@
 //
 // Where it sits: summaries of runs, whose transfers may be hundreds of millions.
 //
-// Model: up to exact_max different entries are kept as they are. Beyond that values are counted in
+// Model: up to a limit different entries are kept as they are. Beyond that values are counted in
 // buckets of a relative width of 2^-10, each value by its exponent and the first bits of its
 // mantissa, as in HdrHistogram (Tene 2012); a percentile is then off by less than 0.1 %. Results do
 // not depend on the order of the values.
@@ -20,7 +20,11 @@ namespace weft {
 
 class Distribution {
  public:
-  static constexpr std::size_t exact_max = std::size_t{1} << 20;
+  static constexpr std::size_t exact_max_default = std::size_t{1} << 20;
+
+  /// `exact_max`: entries that are kept as they are.
+  explicit Distribution(std::size_t exact_max) : exact_max_(exact_max) {}
+  Distribution() = default;
 
   /// `times`: how often the value occurs. Requires: it is finite (WEFT_CHECK).
   void add(double value, std::uint64_t times = 1);
@@ -39,6 +43,7 @@ class Distribution {
   void move_to_buckets();
   void add_to_bucket(double value, std::uint64_t times);
 
+  std::size_t exact_max_ = exact_max_default;
   std::uint64_t count_ = 0;
   double min_ = 0;
   double max_ = 0;

@@ -90,8 +90,10 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
   const auto fail = [&](std::string message, std::string help) {
     return ParsedCount{std::nullopt, {std::move(message), std::move(help)}};
   };
-  const std::string quoted = fmt::format("\"{}\"", text);
-  const std::string units_help = fmt::format("units are {}; for example \"{}\"", unit_list(units), example);
+  // Texts are made where something is wrong only.
+  const auto fail_by_units = [&](std::string message) {
+    return fail(std::move(message), fmt::format("units are {}; for example \"{}\"", unit_list(units), example));
+  };
   std::size_t i = 0;
   const bool negative = i < text.size() && text[i] == '-';
   if (negative) ++i;
@@ -105,7 +107,7 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
     if (c >= '0' && c <= '9') {
       any_digit = true;
       if (significant > 0 || c != '0') {
-        if (++significant > 30) return fail(fmt::format("{} has too many digits", quoted), "write it with a larger unit");
+        if (++significant > 30) return fail(fmt::format("\"{}\" has too many digits", text), "write it with a larger unit");
       }
       digits = digits * 10 + (c - '0');
       if (after_point) --exponent;
@@ -115,21 +117,21 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
       break;
     }
   }
-  if (!any_digit) return fail(fmt::format("{} is not a {}", quoted, what), units_help);
+  if (!any_digit) return fail_by_units(fmt::format("\"{}\" is not a {}", text, what));
   if (i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E') &&
       (text[i + 1] == '+' || text[i + 1] == '-' || (text[i + 1] >= '0' && text[i + 1] <= '9'))) {
     const char* first = text.data() + i + (text[i + 1] == '+' ? 2 : 1);
     int written = 0;
     const auto [end, ec] = std::from_chars(first, text.data() + text.size(), written);
     if (ec != std::errc() || written > 40 || written < -40) {
-      return fail(fmt::format("{} is out of range", quoted), units_help);
+      return fail_by_units(fmt::format("\"{}\" is out of range", text));
     }
     exponent += written;
     i = static_cast<std::size_t>(end - text.data());
   }
   while (i < text.size() && text[i] == ' ') ++i;
   const std::string_view suffix = text.substr(i);
-  if (suffix.empty()) return fail(fmt::format("{} has no unit", quoted), units_help);
+  if (suffix.empty()) return fail_by_units(fmt::format("\"{}\" has no unit", text));
   const Unit* unit = nullptr;
   for (const std::span<const Unit> known : {units, spellings}) {
     for (const Unit& candidate : known) {
@@ -137,26 +139,29 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
     }
   }
   if (unit == nullptr) {
-    return fail(fmt::format("\"{}\" is not a unit of {}", suffix, what), units_help);
+    return fail_by_units(fmt::format("\"{}\" is not a unit of {}", suffix, what));
   }
-  if (negative && digits != 0) return fail(fmt::format("{} is negative", quoted), fmt::format("a {} here is zero or more", what));
+  if (negative && digits != 0) return fail(fmt::format("\"{}\" is negative", text), fmt::format("a {} here is zero or more", what));
   constexpr Wide limit = static_cast<Wide>(1) << 120;
-  const std::string range_help = fmt::format("the largest {} is {}{}", what, Wide{INT64_MAX} * divisor / unit->scale, unit->name);
+  const auto fail_by_range = [&] {
+    return fail(fmt::format("\"{}\" is out of range", text),
+                fmt::format("the largest {} is {}{}", what, Wide{INT64_MAX} * divisor / unit->scale, unit->name));
+  };
   Wide value = digits;
   if (value != 0) {
-    if (value > limit / unit->scale) return fail(fmt::format("{} is out of range", quoted), range_help);
+    if (value > limit / unit->scale) return fail_by_range();
     value *= unit->scale;
     for (; exponent > 0; --exponent) {
-      if (value > limit / 10) return fail(fmt::format("{} is out of range", quoted), range_help);
+      if (value > limit / 10) return fail_by_range();
       value *= 10;
     }
     for (; exponent < 0 && value % 10 == 0; ++exponent) value /= 10;
     if (exponent < 0 || value % divisor != 0) {
-      return fail(fmt::format("{} is finer than can be represented", quoted),
+      return fail(fmt::format("\"{}\" is finer than can be represented", text),
                   divisor == 1 ? fmt::format("the smallest step is 1{}", units.front().name) : "the smallest step is 10ps");
     }
     value /= divisor;
-    if (value > std::numeric_limits<std::int64_t>::max()) return fail(fmt::format("{} is out of range", quoted), range_help);
+    if (value > std::numeric_limits<std::int64_t>::max()) return fail_by_range();
   }
   return ParsedCount{static_cast<std::int64_t>(value), {}};
 }

@@ -55,18 +55,18 @@ Duration time_on_fewer(Duration on_all, std::uint32_t gpus, std::uint32_t held) 
 Duration time_on_all(Duration on_held, std::uint32_t gpus, std::uint32_t held) { return scaled(on_held, held, gpus); }
 
 void check_elastic(const JobSpec& job, Diagnostics& diagnostics) {
-  const std::string subject = fmt::format("job {}", in_quotes(job.name));
+  const auto subject = [&job] { return fmt::format("job {}", in_quotes(job.name)); };
   if (job.min_gpus >= job.gpus) {
     diagnostics.error(
         "min-gpus",
-        fmt::format("{} wants {} and would restart on {} or more", subject, counted(job.gpus, "GPU", "GPUs"), job.min_gpus),
+        fmt::format("{} wants {} and would restart on {} or more", subject(), counted(job.gpus, "GPU", "GPUs"), job.min_gpus),
         job.place, "elastic jobs restart on fewer GPUs than they want: give fewer, or leave it out");
   }
   std::uint32_t above = job.gpus;
   for (const std::shared_ptr<const Workload>& smaller : job.smaller_workloads) {
     if (smaller->rank_count >= above) {
       diagnostics.error("elastic-ranks",
-                        fmt::format("{} would restart with the {} of workload {}, after one of {}", subject,
+                        fmt::format("{} would restart with the {} of workload {}, after one of {}", subject(),
                                     counted(smaller->rank_count, "rank", "ranks"), in_quotes(smaller->name), above),
                         job.place, "give every workload of `elastic` fewer ranks than the job and the workload before it");
     }

@@ -54,16 +54,17 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
   std::map<std::uint32_t, bool> placeable;
   double gpu_time_s = 0;
   for (const JobSpec& job : jobs) {
-    const std::string subject = fmt::format("job {}", in_quotes(job.name));
+    const auto subject = [&job] { return fmt::format("job {}", in_quotes(job.name)); };
     if (job.submit < Time::zero()) {
-      diagnostics.error("negative-submit", fmt::format("{} is submitted before the run starts", subject), job.place,
+      diagnostics.error("negative-submit", fmt::format("{} is submitted before the run starts", subject()), job.place,
                         "count submissions from the first one");
     }
     if (job.gpus == 0) {
-      diagnostics.error("no-gpus", fmt::format("{} wants no GPU", subject), job.place, "give it at least one GPU or leave it out");
+      diagnostics.error("no-gpus", fmt::format("{} wants no GPU", subject()), job.place,
+                        "give it at least one GPU or leave it out");
     } else if (job.gpus > cluster.gpus_in_service()) {
-      diagnostics.error("job-too-large", fmt::format("{} wants {} but {}", subject, counted(job.gpus, "GPU", "GPUs"), cluster_text),
-                        job.place,
+      diagnostics.error("job-too-large",
+                        fmt::format("{} wants {} but {}", subject(), counted(job.gpus, "GPU", "GPUs"), cluster_text), job.place,
                         job.is_of_trace ? "use a larger cluster, or leave out all jobs that are larger: --skip-larger-jobs, or "
                                           "skip_larger_jobs: true of a scenario's job trace"
                                         : "use a larger cluster or leave the job out");
@@ -72,7 +73,7 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
       if (is_new) known->second = placer.place(cluster, job.gpus).has_value();
       if (!known->second) {
         diagnostics.error("unplaceable-job",
-                          fmt::format("{} wants {}, for which there is no placement even on the empty cluster: {}", subject,
+                          fmt::format("{} wants {}, for which there is no placement even on the empty cluster: {}", subject(),
                                       counted(job.gpus, "GPU", "GPUs"), cluster_text),
                           job.place, "choose another placement or another number of GPUs");
       }
@@ -84,15 +85,15 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
     }
     if (job.workload->rank_count != job.gpus) {
       diagnostics.error("rank-count-mismatch",
-                        fmt::format("{} has {} for the {} of workload {}", subject, counted(job.gpus, "GPU", "GPUs"),
+                        fmt::format("{} has {} for the {} of workload {}", subject(), counted(job.gpus, "GPU", "GPUs"),
                                     counted(job.workload->rank_count, "rank", "ranks"), in_quotes(job.workload->name)),
                         job.place, "give the job one GPU per rank");
     }
     if (job.iterations == 0) {
-      diagnostics.error("no-iterations", fmt::format("{} runs workload {} zero times", subject, in_quotes(job.workload->name)),
+      diagnostics.error("no-iterations", fmt::format("{} runs workload {} zero times", subject(), in_quotes(job.workload->name)),
                         job.place, "give it at least one iteration");
     } else if (job.iterations > UINT32_MAX) {
-      diagnostics.error("too-many-iterations", fmt::format("{} has more iterations than can be counted", subject), job.place,
+      diagnostics.error("too-many-iterations", fmt::format("{} has more iterations than can be counted", subject()), job.place,
                         fmt::format("give it at most {} iterations", UINT32_MAX));
     }
   }

@@ -55,29 +55,29 @@ FlowTableFile::FlowTableFile(std::filesystem::path path, const FolderContents& c
     : path_(std::move(path)), listing_(contents.flows), listed_max_(contents.flows_listed_max) {
   if (listing_ == FlowListing::none) return;
   file_.emplace(path_, listing_ == FlowListing::packed ? OutputFile::Packing::gzip : OutputFile::Packing::none);
-  if (listing_ == FlowListing::automatic) rows_.emplace();
+  if (listing_ == FlowListing::automatic) classes_.emplace();
 }
 
 void FlowTableFile::add(const FlowRow& row) {
   if (!file_) return;
   // Rows of a list are what the user gave, each.
   if (listing_ != FlowListing::automatic || row.input_row) return file_->add(row);
-  rows_->add(row);
+  classes_->add(row);
   transfers_ += row.multiplicity;
-  if (joined_ > 0) {
-    joined_ = transfers_;
+  if (in_classes_ > 0) {
+    in_classes_ = transfers_;
   } else if (transfers_ <= listed_max_) {
     file_->add(row);
   } else {
-    // The rows so far go; joined ones take their place when all are known.
+    // The rows so far go; classes take their place when all are known.
     file_.emplace(path_);
-    joined_ = transfers_;
+    in_classes_ = transfers_;
   }
 }
 
 void FlowTableFile::close() {
   if (!file_) return;
-  if (joined_ > 0) rows_->each([this](const FlowRow& row) { file_->add(row); });
+  if (in_classes_ > 0) classes_->each([this](const FlowRow& row) { file_->add(row); });
   file_->close();
 }
 
@@ -160,11 +160,11 @@ std::vector<std::string> FolderSink::complete() {
   close(tables.link_samples);
   close(tables.trace);
   std::vector<std::string> notes;
-  if (tables.flows.joined() > 0) {
+  if (tables.flows.in_classes() > 0) {
     notes.push_back(
-        fmt::format("flows.csv joins {} transfers: a row is all of an op and iteration between the same endpoints; "
+        fmt::format("flows.csv lists {} transfers by class: a row is all of an op and iteration that are about as large; "
                     "--flows-csv=whole or gz lists each",
-                    tables.flows.joined()));
+                    tables.flows.in_classes()));
   }
   if (tables.trace) {
     for (std::string& note : tables.trace->notes()) notes.push_back(std::move(note));

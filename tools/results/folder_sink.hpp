@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/text/manifest.hpp"
-#include "tools/results/joined_flows.hpp"
+#include "tools/results/flow_classes.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/results/result_sink.hpp"
 #include "tools/results/results_folder.hpp"
@@ -29,7 +29,7 @@ inline constexpr const char* summary_file = "summary.json";
 inline constexpr const char* trace_file = "trace.json";
 inline constexpr const char* snapshot_file = "snapshot.textproto";
 
-/// How transfers are listed: joined above a million of them (JoinedFlows), each, each in a packed
+/// How transfers are listed: by class above a million of them (FlowClasses), each, each in a packed
 /// file, or not.
 enum class FlowListing : std::uint8_t { automatic, whole, packed, none };
 
@@ -71,17 +71,17 @@ class FlowTableFile {
 
   void add(const FlowRow& row);
   void close();
-  /// Transfers that share rows; 0: each has its own.
-  std::uint64_t joined() const { return joined_; }
+  /// Transfers that are listed by class; 0: each has a row of its own.
+  std::uint64_t in_classes() const { return in_classes_; }
 
  private:
   std::filesystem::path path_;
   FlowListing listing_;
   std::uint64_t listed_max_;
   std::optional<TableFile<FlowRow>> file_;  ///< none if transfers are not listed
-  std::optional<JoinedFlows> rows_;         ///< while it may come to that
+  std::optional<FlowClasses> classes_;      ///< where it may come to that
   std::uint64_t transfers_ = 0;
-  std::uint64_t joined_ = 0;
+  std::uint64_t in_classes_ = 0;
 };
 
 class FolderSink final : public ResultSink {

@@ -45,12 +45,12 @@ std::FILE* create(const std::filesystem::path& path) {
   return stream;
 }
 
-template <class Number>
-void append_number(std::string& text, Number value) {
-  std::array<char, 40> buffer;
-  char* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  text.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
-}
+/// By letter: whether a cell that has it stands in quotes.
+constexpr auto wants_quotes = [] {
+  std::array<bool, 256> wants{};
+  for (const char letter : {',', '"', '\n', '\r'}) wants[static_cast<unsigned char>(letter)] = true;
+  return wants;
+}();
 
 }  // namespace
 
@@ -93,9 +93,12 @@ class OutputFile::Packer {
 OutputFile::OutputFile(std::filesystem::path path, Packing packing)
     : path_(std::move(path)),
       partial_(path_.string() + ".partial"),
+      buffer_(std::make_unique_for_overwrite<char[]>(buffer_size)),
       file_(create(partial_), std::fclose),
       packer_(packing == Packing::gzip ? std::make_unique<Packer>() : nullptr),
-      last_flush_(std::chrono::steady_clock::now()) {}
+      last_flush_(std::chrono::steady_clock::now()) {
+  std::setvbuf(file_.get(), buffer_.get(), _IOFBF, buffer_size);
+}
 
 OutputFile::OutputFile(OutputFile&&) noexcept = default;
 OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
@@ -140,56 +143,59 @@ CsvFile::CsvFile(std::filesystem::path path, std::string_view header, OutputFile
   file_.write("\n");
 }
 
-void CsvFile::separate() {
-  if (!first_) row_ += ',';
-  first_ = false;
+char* CsvFile::begin_cell(std::size_t size_max) {
+  const std::size_t with_comma = size_ + size_max + 1;
+  if (with_comma > row_.size()) row_.resize(2 * with_comma);
+  return row_.data() + size_;
+}
+
+CsvFile& CsvFile::end_cell(char* end) {
+  *end++ = ',';
+  size_ = static_cast<std::size_t>(end - row_.data());
+  return *this;
+}
+
+template <class Number>
+CsvFile& CsvFile::printed(Number value) {
+  char* const cell = begin_cell(number_size_max);
+  return end_cell(std::to_chars(cell, cell + number_size_max, value).ptr);
 }
 
 CsvFile& CsvFile::text(std::string_view value) {
-  separate();
-  if (std::none_of(value.begin(), value.end(), [](char c) { return c == ',' || c == '"' || c == '\n' || c == '\r'; })) {
-    row_ += value;
-    return *this;
+  // Quotes around it, and each in it twice.
+  char* const cell = begin_cell(2 * value.size() + 2);
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    cell[i] = value[i];
+    is_quoted |= wants_quotes[static_cast<unsigned char>(value[i])];
   }
-  row_ += '"';
+  if (!is_quoted) return end_cell(cell + value.size());
+  char* end = cell;
+  *end++ = '"';
   for (const char c : value) {
-    if (c == '"') row_ += '"';
-    row_ += c;
+    if (c == '"') *end++ = '"';
+    *end++ = c;
   }
-  row_ += '"';
-  return *this;
+  *end++ = '"';
+  return end_cell(end);
 }
 
-CsvFile& CsvFile::number(std::int64_t value) {
-  separate();
-  append_number(row_, value);
-  return *this;
-}
-
-CsvFile& CsvFile::number(std::uint64_t value) {
-  separate();
-  append_number(row_, value);
-  return *this;
-}
-
-CsvFile& CsvFile::number(double value) {
-  separate();
-  append_number(row_, value);
-  return *this;
-}
+CsvFile& CsvFile::number(std::int64_t value) { return printed(value); }
+CsvFile& CsvFile::number(std::uint64_t value) { return printed(value); }
+CsvFile& CsvFile::number(double value) { return printed(value); }
 
 CsvFile& CsvFile::nanoseconds(Duration value) {
-  separate();
+  char* const cell = begin_cell(number_size_max);
   const std::int64_t ticks = value.in_ticks();
-  append_number(row_, ticks / Duration::ticks_per_ns);
+  char* end = std::to_chars(cell, cell + number_size_max, ticks / Duration::ticks_per_ns).ptr;
   const std::int64_t rest = ticks % Duration::ticks_per_ns;
   if (rest != 0) {
     // Two decimals at most, without a trailing zero: a tick is a hundredth of a nanosecond.
-    row_ += '.';
-    row_ += static_cast<char>('0' + rest / 10);
-    if (rest % 10 != 0) row_ += static_cast<char>('0' + rest % 10);
+    *end++ = '.';
+    *end++ = static_cast<char>('0' + rest / 10);
+    if (rest % 10 != 0) *end++ = static_cast<char>('0' + rest % 10);
   }
-  return *this;
+  return end_cell(end);
 }
 
 CsvFile& CsvFile::cell(const Cell& value) {
@@ -210,10 +216,9 @@ CsvFile& CsvFile::cell(const Cell& value) {
 }
 
 void CsvFile::end_row() {
-  row_ += '\n';
-  file_.write(row_);
-  row_.clear();
-  first_ = true;
+  row_[size_ - 1] = '\n';
+  file_.write({row_.data(), size_});
+  size_ = 0;
   ++rows_;
 }
 
@@ -229,9 +234,8 @@ void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::s
 }
 
 std::string shortest(double value) {
-  std::string text;
-  append_number(text, value);
-  return text;
+  std::array<char, CsvFile::number_size_max> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -45,6 +46,8 @@ class OutputFile {
 
   std::filesystem::path path_;
   std::filesystem::path partial_;
+  static constexpr std::size_t buffer_size = 1 << 17;  ///< bytes, of which only those in use cost memory
+  std::unique_ptr<char[]> buffer_;                     ///< file_'s
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   class Packer;
   std::unique_ptr<Packer> packer_;  ///< null: nothing is packed
@@ -55,6 +58,9 @@ class OutputFile {
 /// the same value.
 class CsvFile {
  public:
+  /// Letters of the longest number, such as -2.2250738585072014e-308.
+  static constexpr std::size_t number_size_max = 32;
+
   CsvFile(std::filesystem::path path, std::string_view header, OutputFile::Packing packing = OutputFile::Packing::none);
 
   CsvFile& text(std::string_view value);
@@ -64,16 +70,23 @@ class CsvFile {
   /// Nanoseconds, exact to the tick: "1234.56".
   CsvFile& nanoseconds(Duration value);
   CsvFile& cell(const Cell& value);
+  /// Requires: the row has a cell.
   void end_row();
   void close() { file_.close(); }
   void commit() { file_.commit(); }
   std::uint64_t rows() const { return rows_; }
 
  private:
-  void separate();
+  /// Where a cell of at most `size_max` letters may be written.
+  char* begin_cell(std::size_t size_max);
+  /// The cell that was begun ends before `end`.
+  CsvFile& end_cell(char* end);
+  template <class Number>
+  CsvFile& printed(Number value);
+
   OutputFile file_;
-  std::string row_;
-  bool first_ = true;
+  std::vector<char> row_;  ///< its first `size_` letters: cells so far, each with a comma behind it
+  std::size_t size_ = 0;
   std::uint64_t rows_ = 0;
 };
 

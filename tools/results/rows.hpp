@@ -113,16 +113,24 @@ struct CollectiveRow {
   std::string_view reason;  ///< why the rules chose them
 };
 
-/// A transfer that was delivered, or several of one op between the same endpoints.
+/// A transfer that was delivered, or all of an op and iteration that are about as large.
 struct FlowRow {
+  /// Percentiles of completion times.
+  struct Completions {
+    Duration p50;
+    Duration p90;
+    Duration p99;
+    Duration max;
+  };
+
   std::uint64_t flow = 0;
-  std::string_view job;  ///< empty for flows of a list
-  std::string_view source;
+  std::string_view job;     ///< empty for flows of a list
+  std::string_view source;  ///< empty for several, like the next
   std::string_view destination;
-  Bytes size;
+  Bytes size;  ///< of several their mean, like the times below and the slowdown
   Time start;
   Time end;
-  Duration completion;  ///< from start to end; of several their mean, like the next two
+  Duration completion;  ///< from start to end
   Duration ideal;
   double slowdown = 1;                     ///< completion over the ideal one
   std::uint64_t multiplicity = 1;          ///< transfers that the row stands for, itself included
@@ -131,8 +139,12 @@ struct FlowRow {
   std::string_view collective;
   std::optional<std::uint64_t> iteration;
   std::string_view communicator;
-  // For drawing; no columns.
+  std::optional<Completions> completions;  ///< of several
+  // For drawing and grouping; no columns.
   JobId job_id = JobId::none();
+  /// Numbers what op, collective and communicator of a job's transfer say: equal in a run exactly
+  /// where all three are.
+  std::uint32_t origin = 0;
   std::optional<std::uint32_t> source_rank;
   std::optional<std::uint32_t> destination_rank;
 };

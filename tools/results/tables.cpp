@@ -165,6 +165,10 @@ constexpr std::array collective_columns = {
                           real<&CollectiveRow::nic_share>},
 };
 
+template <auto percentile>
+constexpr auto completion_of =
+    [](const FlowRow& row) { return filled(row.completions, [](const FlowRow::Completions& of) { return of.*percentile; }); };
+
 constexpr std::array flow_columns = {
     Column<FlowRow>{{"flow_id", "", "Number, in order of entering the network"}, count<&FlowRow::flow>},
     Column<FlowRow>{{"job", "", "Its name; empty for flows of a list"}, text<&FlowRow::job>},
@@ -176,9 +180,9 @@ constexpr std::array flow_columns = {
     Column<FlowRow>{{"fct_ns", "ns", "Flow completion time: the time between"}, in_ns<&FlowRow::completion>},
     Column<FlowRow>{{"ideal_fct_ns", "ns", "What it takes alone in the network, latencies included"}, in_ns<&FlowRow::ideal>},
     Column<FlowRow>{{"slowdown", "", "fct_ns over ideal_fct_ns"}, real<&FlowRow::slowdown>},
-    Column<FlowRow>{{"multiplicity", "",
-                     "Transfers that the row stands for, itself included: of ranks that are alike, and of rows that were joined"},
-                    count<&FlowRow::multiplicity>},
+    Column<FlowRow>{
+        {"multiplicity", "", "Transfers that the row stands for, itself included: of ranks that are alike, or of a class"},
+        count<&FlowRow::multiplicity>},
     Column<FlowRow>{{"input_row", "", "Place of the flow in the list that --flows named, from 0"},
                     maybe_count<&FlowRow::input_row>},
     Column<FlowRow>{{"op", "", "Operation of the workload that sent it, as in collectives.csv; empty of data and checkpoints"},
@@ -186,6 +190,11 @@ constexpr std::array flow_columns = {
     Column<FlowRow>{{"collective", "", "Type of the collective, or send"}, text<&FlowRow::collective>},
     Column<FlowRow>{{"iteration", "", "Iteration of the job, from 0"}, maybe_count<&FlowRow::iteration>},
     Column<FlowRow>{{"communicator", "", "Communicator of the operation"}, text<&FlowRow::communicator>},
+    Column<FlowRow>{{"fct_p50_ns", "ns", "Of the completion times of a class: half of them are below; empty of one transfer"},
+                    completion_of<&FlowRow::Completions::p50>},
+    Column<FlowRow>{{"fct_p90_ns", "ns", "90 % are below"}, completion_of<&FlowRow::Completions::p90>},
+    Column<FlowRow>{{"fct_p99_ns", "ns", "99 % are below"}, completion_of<&FlowRow::Completions::p99>},
+    Column<FlowRow>{{"fct_max_ns", "ns", "The longest"}, completion_of<&FlowRow::Completions::max>},
 };
 
 constexpr std::array link_columns = {
@@ -294,9 +303,9 @@ std::span<const Column<CollectiveRow>> TableOf<CollectiveRow>::columns() { retur
 
 const TableInfo TableOf<FlowRow>::info = {
     "flows.csv",
-    "A row for each transfer that was delivered. Above a million transfers of jobs there is a row for all of an operation and "
-    "iteration between the same endpoints, unless --flows-csv=whole: from the first start to the last end, with the means "
-    "of sizes, completion times and slowdowns.",
+    "A row for each transfer that was delivered. Above a million transfers of jobs, unless --flows-csv=whole, a row for each "
+    "class: all transfers of an operation and iteration whose sizes lie between the same powers of two, from the first start "
+    "to the last end, with the means of sizes, completion times and slowdowns and percentiles of completion times.",
     ""};
 std::span<const Column<FlowRow>> TableOf<FlowRow>::columns() { return flow_columns; }
 

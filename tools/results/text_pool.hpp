@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text pool: texts that outlive the rows they came with, each kept once.
 //
-// Where it sits: sinks that keep rows (memory_sink, joined_flows, trace_file), since the names in a
+// Where it sits: sinks that keep rows (memory_sink, flow_classes, trace_file), since the names in a
 // row are views that are valid only while the row is handed over.
 // Threads: belongs to one thread.
 #pragma once

@@ -144,6 +144,7 @@ void ResultRows::on_transfer_finished(const FinishedTransfer& finished) {
     row.job_id = attempts_.at(attempt).job;
     row.job = scenario_.jobs[row.job_id.index()].name;
     if (const std::optional<TransferOrigin> origin = origins_ ? origins_->of(finished.transfer) : std::nullopt) {
+      row.origin = origin->number;
       row.op = origin->op;
       row.collective = origin->kind;
       row.iteration = origin->iteration;

@@ -17,6 +17,11 @@ std::uint64_t nearest(std::uint64_t last, std::uint32_t low, int bits) {
   return ahead < range / 2 || last + ahead < range ? last + ahead : last + ahead - range;
 }
 
+/// Type of the collective, or "send".
+std::string_view sender_kind(const RoleDag& role, OpId op) {
+  return role.kind(op) == OpKind::send ? to_text(OpKind::send) : to_text(role.op(op).collective);
+}
+
 }  // namespace
 
 TransferOrigins::OfJob& TransferOrigins::job_of(const RunningJob& attempt) {
@@ -39,8 +44,14 @@ const TransferOrigins::Senders& TransferOrigins::senders_of(const RunningJob& at
     if (kind != OpKind::collective && kind != OpKind::send) continue;
     const Op op = role.op(id);
     const bool is_send = kind == OpKind::send;
+    Sender sender{id, op_label(role, id)};
+    const std::string& communicator = attempt.workload->communicators[op.communicator].name();
+    sender.number = numbers_
+                        .try_emplace({sender.label, std::string(sender_kind(role, id)), communicator},
+                                     static_cast<std::uint32_t>(numbers_.size() + 1))
+                        .first->second;
     known->second[{is_send, op.communicator, role.match_ordinal(id), is_send ? attempt.tags->index_of(op.tag) : 0}].push_back(
-        {id, op_label(role, id)});
+        std::move(sender));
   }
   return known->second;
 }
@@ -71,12 +82,8 @@ std::optional<TransferOrigin> TransferOrigins::of(const Transfer& transfer) {
     }
   }
   of_job.last_iteration = nearest(of_job.last_iteration, tag.iteration, attempt.tags->iteration_bits());
-  return TransferOrigin{sender->label,
-                        tag.point_to_point ? to_text(OpKind::send) : to_text(role.op(sender->op).collective),
-                        of_job.last_iteration,
-                        communicator.name(),
-                        rank,
-                        receiver};
+  return TransferOrigin{sender->number, sender->label, sender_kind(role, sender->op), of_job.last_iteration, communicator.name(),
+                        rank,           receiver};
 }
 
 }  // namespace weft

@@ -11,6 +11,7 @@
 // Threads: belongs to the thread that tells of transfers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -26,6 +27,8 @@
 namespace weft {
 
 struct TransferOrigin {
+  /// Equal exactly where the three names below are
+  std::uint32_t number = 0;
   std::string_view op;    ///< its name in the workload, or "opN"
   std::string_view kind;  ///< type of the collective, or "send"
   std::uint64_t iteration = 0;
@@ -48,6 +51,7 @@ class TransferOrigins {
   struct Sender {
     OpId op;
     std::string label;
+    std::uint32_t number = 0;  ///< TransferOrigin::number
   };
   /// Senders of a role by (point to point, communicator, ordinal, tag), of which several differ by
   /// their peer.
@@ -64,6 +68,8 @@ class TransferOrigins {
   const JobTable& attempts_;
   std::map<JobId, OfJob> jobs_;
   std::map<const RoleDag*, Senders> senders_;  ///< looked up only
+  /// by op, kind and communicator: from 1, in order of coming up
+  std::map<std::array<std::string, 3>, std::uint32_t> numbers_;
 };
 
 }  // namespace weft

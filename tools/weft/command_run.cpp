@@ -281,7 +281,7 @@ void add_run_command(CLI::App& app, Action& action) {
   command
       ->add_option("--flows-csv", options->flows_csv,
                    "How flows.csv lists transfers: whole: a row each; gz: the same, packed; off: no file; auto: a row each, and "
-                   "above a million transfers of jobs a row for all of an op and iteration between the same endpoints")
+                   "above a million transfers of jobs a row for each op, iteration and size class, with percentiles")
       ->type_name("HOW")
       ->capture_default_str()
       ->check(one_of({"auto", "whole", "gz", "off"}));

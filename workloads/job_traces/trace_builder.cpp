@@ -200,6 +200,18 @@ void TraceBuilder::note_zone() {
   note(all.skipped, fmt::format("clocks skip in {}: taken as standard time", name));
 }
 
+void TraceBuilder::sort_jobs() {
+  // Each job is moved once: moving them around takes longer than anything else that is done here.
+  std::vector<std::tuple<Duration, int, std::size_t>> order;
+  order.reserve(trace_.jobs.size());
+  for (const TraceJob& job : trace_.jobs) order.emplace_back(job.submit, job.line, order.size());
+  std::sort(order.begin(), order.end());
+  std::vector<TraceJob> sorted;
+  sorted.reserve(order.size());
+  for (const auto& place : order) sorted.push_back(std::move(trace_.jobs[std::get<2>(place)]));
+  trace_.jobs = std::move(sorted);
+}
+
 JobTrace TraceBuilder::finish() {
   leave_out_duplicates();
   leave_out_outliers();
@@ -222,8 +234,7 @@ JobTrace TraceBuilder::finish() {
   } else {
     trace_.origin_of_time = fmt::format("{} on the clock of the trace", to_clock_text(earliest));
   }
-  std::sort(trace_.jobs.begin(), trace_.jobs.end(),
-            [](const TraceJob& a, const TraceJob& b) { return std::tuple(a.submit, a.line) < std::tuple(b.submit, b.line); });
+  sort_jobs();
   trace_.name = std::filesystem::path(source_.name()).filename().string();
   trace_.left_out.assign(dirty_.reasons().begin(), dirty_.reasons().end());
   trace_.left_out_rows = dirty_.rows();

@@ -73,6 +73,7 @@ class TraceBuilder {
  private:
   void leave_out_duplicates();
   void leave_out_outliers();
+  void sort_jobs();
   /// Adds one error for all jobs that are too far from another: how many, and the first and the
   /// last of them in the file.
   void report_far_jobs(const std::vector<bool>& far, const std::string& distance, const std::string& help_for_one,

@@ -58,7 +58,7 @@ TEST(Distribution, AValueThatOccursOftenCountsAsOften) {
 // Twice as many values as are kept: within a thousandth of the exact ones, whatever their order.
 TEST(Distribution, IsWithinAThousandthWhereItDoesNotKeepAll) {
   RandomStream random(7, 0, 0);
-  std::vector<double> values(2 * Distribution::exact_max);
+  std::vector<double> values(2 * Distribution::exact_max_default);
   for (double& value : values) value = std::exp(10 * random.uniform()) * (random.uniform() < 0.25 ? -1 : 1);
   Distribution forward;
   Distribution backward;

@@ -100,6 +100,12 @@ TEST_P(JoinedResults, TransfersNameTheirOps) {
     expected[{iteration, "world", "on", "send"}] = {1, 1'000'000};
   }
   EXPECT_EQ(sent, expected);
+  // Four ops have numbers of their own, whatever role sends them.
+  std::map<std::uint32_t, std::set<std::string>> ops_of_number;
+  for (const FlowRow& flow : told.rows.flows)
+    ops_of_number[flow.origin].insert(fmt::format("{} {} {}", flow.op, flow.collective, flow.communicator));
+  EXPECT_EQ(ops_of_number.size(), 4U);
+  for (const auto& [number, ops] : ops_of_number) EXPECT_EQ(ops.size(), 1U) << number;
 }
 
 // A list in which rows are not in order of their starts: each row of the table has the endpoints
