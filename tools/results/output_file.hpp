@@ -46,8 +46,9 @@ class OutputFile {
 
   std::filesystem::path path_;
   std::filesystem::path partial_;
-  static constexpr std::size_t buffer_size = 1 << 17;  ///< bytes, of which only those in use cost memory
-  std::unique_ptr<char[]> buffer_;                     ///< file_'s
+  /// Of which only what is in use costs memory.
+  static constexpr std::size_t buffer_size = 1 << 17;
+  std::unique_ptr<char[]> buffer_;  ///< file_'s
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   class Packer;
   std::unique_ptr<Packer> packer_;  ///< null: nothing is packed
