@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ namespace weft {
 /// A CSV table as rows of column -> text. No field of these tables holds a quoted comma.
 using Table = std::vector<std::map<std::string, std::string>>;
 
-inline Table read_table(const std::filesystem::path& path) {
+inline Table parse_table(std::istream& file) {
   const auto split = [](const std::string& line) {
     std::vector<std::string> fields;
     std::string field;
@@ -40,7 +41,6 @@ inline Table read_table(const std::filesystem::path& path) {
     fields.push_back(std::move(field));
     return fields;
   };
-  std::ifstream file(path);
   std::string line;
   std::getline(file, line);
   const std::vector<std::string> header = split(line);
@@ -53,6 +53,43 @@ inline Table read_table(const std::filesystem::path& path) {
   }
   return table;
 }
+
+inline Table read_table(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return parse_table(file);
+}
+
+/// A table that is taken apart when somebody looks into it: most tests look into one or two.
+class WrittenTable {
+ public:
+  WrittenTable() = default;
+  explicit WrittenTable(const std::filesystem::path& path) {
+    text_.resize(std::filesystem::file_size(path));
+    std::ifstream(path).read(text_.data(), static_cast<std::streamsize>(text_.size()));
+  }
+
+  const Table& rows() const {
+    if (!rows_) {
+      std::istringstream file(text_);
+      rows_ = parse_table(file);
+    }
+    return *rows_;
+  }
+  operator const Table&() const { return rows(); }
+  auto begin() const { return rows().begin(); }
+  auto end() const { return rows().end(); }
+  std::size_t size() const { return rows().size(); }
+  bool empty() const { return rows().empty(); }
+  const auto& operator[](std::size_t row) const { return rows()[row]; }
+  const auto& at(std::size_t row) const { return rows().at(row); }
+  const auto& front() const { return rows().front(); }
+  const auto& back() const { return rows().back(); }
+  friend bool operator==(const WrittenTable& a, const WrittenTable& b) { return a.text_ == b.text_; }
+
+ private:
+  std::string text_;
+  mutable std::optional<Table> rows_;
+};
 
 /// A folder that goes away with its owner.
 class ScratchFolder {
@@ -81,16 +118,16 @@ class ScratchFolder {
 
 struct ScenarioRun {
   RunSummary summary;
-  Table jobs;
-  Table iterations;
-  Table collectives;
-  Table flows;
-  Table links;
-  Table link_samples;    ///< if they were asked for
-  Table pause_storms;    ///< if there is a watchdog
-  Table congestion;      ///< if it was looked for
-  Table congested_jobs;  ///< likewise
-  std::string trace;     ///< if it was asked for
+  WrittenTable jobs;
+  WrittenTable iterations;
+  WrittenTable collectives;
+  WrittenTable flows;
+  WrittenTable links;
+  WrittenTable link_samples;    ///< if they were asked for
+  WrittenTable pause_storms;    ///< if there is a watchdog
+  WrittenTable congestion;      ///< if it was looked for
+  WrittenTable congested_jobs;  ///< likewise
+  std::string trace;            ///< if it was asked for
 };
 
 struct ScenarioRunOptions {
@@ -133,22 +170,22 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   run.summary = finish_run(scenario, folder, how).summary;
   folder.complete();
   folder.finish(run.summary);
-  run.jobs = read_table(out / "jobs.csv");
-  run.iterations = read_table(out / "iterations.csv");
-  run.collectives = read_table(out / "collectives.csv");
-  if (options.reads_flows) run.flows = read_table(out / "flows.csv");
-  run.links = read_table(out / "links.csv");
-  if (std::filesystem::exists(out / "pause_storms.csv")) run.pause_storms = read_table(out / "pause_storms.csv");
+  run.jobs = WrittenTable(out / "jobs.csv");
+  run.iterations = WrittenTable(out / "iterations.csv");
+  run.collectives = WrittenTable(out / "collectives.csv");
+  if (options.reads_flows) run.flows = WrittenTable(out / "flows.csv");
+  run.links = WrittenTable(out / "links.csv");
+  if (std::filesystem::exists(out / "pause_storms.csv")) run.pause_storms = WrittenTable(out / "pause_storms.csv");
   if (run.summary.congestion) {
-    run.congestion = read_table(out / "congestion.csv");
-    run.congested_jobs = read_table(out / "congested_jobs.csv");
+    run.congestion = WrittenTable(out / "congestion.csv");
+    run.congested_jobs = WrittenTable(out / "congested_jobs.csv");
   }
   if (options.trace) {
     std::ostringstream trace;
     trace << std::ifstream(out / "trace.json").rdbuf();
     run.trace = trace.str();
   }
-  if (options.sample) run.link_samples = read_table(out / "link_samples.csv");
+  if (options.sample) run.link_samples = WrittenTable(out / "link_samples.csv");
   return run;
 }
 

@@ -58,10 +58,11 @@ TEST(Distribution, AValueThatOccursOftenCountsAsOften) {
 // Twice as many values as are kept: within a thousandth of the exact ones, whatever their order.
 TEST(Distribution, IsWithinAThousandthWhereItDoesNotKeepAll) {
   RandomStream random(7, 0, 0);
-  std::vector<double> values(2 * Distribution::exact_max_default);
+  constexpr std::size_t exact_max = 1 << 14;
+  std::vector<double> values(2 * exact_max);
   for (double& value : values) value = std::exp(10 * random.uniform()) * (random.uniform() < 0.25 ? -1 : 1);
-  Distribution forward;
-  Distribution backward;
+  Distribution forward(exact_max);
+  Distribution backward(exact_max);
   for (const double value : values) forward.add(value);
   for (auto value = values.rbegin(); value != values.rend(); ++value) backward.add(*value);
   EXPECT_FALSE(forward.is_exact());

@@ -253,7 +253,7 @@ std::vector<double> fill_by_heap(const FlowLinkGraph& graph) {
 // every arrival and completion a batch. All rates found anew at every event by another way must
 // lead to the same completions.
 TEST(FlowModel, AgreesWithANaiveSimulationOfPoissonTraffic) {
-  const std::size_t count = WEFT_SANITIZED ? 300 : long_runs() ? 5000 : 1500;
+  const std::size_t count = WEFT_SANITIZED ? 300 : long_runs() ? 5000 : 800;
   const FatTreePaths tree(16);
   const std::vector<double> capacities(tree.links(), 100e9);
   const Bytes size = Bytes::of(1'000'000);
