@@ -56,6 +56,12 @@ struct LinkUsage {
   std::uint64_t drops = 0;      ///< packets that came by it and were dropped
 };
 
+/// Of a link's rate, of what it carried in a span.
+inline double mean_utilization(Bytes bytes, Bandwidth rate, Duration span) {
+  const double capacity_bits = fluid_bits(static_cast<double>(rate.in_bps()), span);
+  return capacity_bits > 0 ? bytes.in_bits() / capacity_bits : 0;
+}
+
 /// What all packets of a run came to.
 struct PacketCounters {
   std::uint64_t data_packets = 0;  ///< sent by cards, repeated ones included

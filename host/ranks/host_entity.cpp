@@ -14,9 +14,21 @@ HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wir
   endpoints_.assign(endpoints.begin(), endpoints.end());
   runners_.resize(endpoints_.size());
   speed_ = wiring.speeds.at(host, Time::zero());
+  if (wiring.inside != nullptr) inside_.emplace(*wiring.inside, runners_);
 }
 
 void HostEntity::handle(const Event& event, EventContext& context) {
+  take(event, context);
+  if (inside_ && inside_->take_told()) report_told(context);
+}
+
+void HostEntity::report_told(EventContext& context) {
+  for (const std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr) report(*runner, context);
+  }
+}
+
+void HostEntity::take(const Event& event, EventContext& context) {
   switch (event.kind) {
     case start_job:
       start(event.payload_as<StartJob>().attempt, context);
@@ -55,6 +67,9 @@ void HostEntity::handle(const Event& event, EventContext& context) {
     case speed_changes:
       change_speed(context);
       return;
+    case inside_due:
+      inside_->on_due(event.payload_as<InsideDue>(), context);
+      return;
     case compute_done:
     case receive_done:
     case launch_done:
@@ -88,16 +103,20 @@ void HostEntity::start(AttemptId attempt, EventContext& context) {
   if (stopped_.contains(attempt)) return;
   const RunningJob& running = wiring_.jobs.at(attempt);
   std::vector<RankRunner*> started;
+  std::vector<Island::Member> members;
   for (std::uint32_t rank = 0; rank < running.endpoint_of_rank->size(); ++rank) {
     const NodeId endpoint = (*running.endpoint_of_rank)[rank];
     if (wiring_.topology.node(endpoint).host != host_) continue;
     if (running.folding != nullptr && !running.folding->is_representative(RankId(rank))) continue;
     const auto slot = static_cast<std::size_t>(std::find(endpoints_.begin(), endpoints_.end(), endpoint) - endpoints_.begin());
     WEFT_CHECK(runners_[slot] == nullptr, "an endpoint runs one rank at a time");
-    runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_);
+    runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_,
+                                                  inside_ ? &*inside_ : nullptr);
+    members.push_back({RankId(rank), endpoint, static_cast<std::uint32_t>(slot)});
     runners_[slot]->set_host_speed(speed_, context);
     started.push_back(runners_[slot].get());
   }
+  if (inside_) inside_->start_ranks(running, members);
   // All ranks exist before the first one runs: a job whose ops take no time ends inside start().
   for (RankRunner* runner : started) {
     runner->start(context);
@@ -127,6 +146,7 @@ void HostEntity::send_last_checkpoint(AttemptId attempt, EventContext& context) 
 
 void HostEntity::stop(const StopJob& stopped, EventContext& context) {
   stopped_.insert(stopped.attempt);
+  if (inside_) inside_->stop(stopped.attempt, context.now());
   if (stopped.is_over != 0) wiring_.ranks.network.stop(stopped.attempt, host_, context);
   for (std::unique_ptr<RankRunner>& runner : runners_) {
     if (runner != nullptr && runner->attempt() == stopped.attempt) leave(runner);
@@ -153,7 +173,9 @@ void HostEntity::report(RankRunner& runner, EventContext& context) {
         IterationDone{runner.attempt(), runner.rank(), finished.iteration, 0, context.now(), finished.exposed_communication});
   }
   if (!runner.done()) return;
-  leave(*std::ranges::find(runners_, &runner, &std::unique_ptr<RankRunner>::get));
+  const auto place = std::ranges::find(runners_, &runner, &std::unique_ptr<RankRunner>::get);
+  if (inside_) inside_->end_rank(static_cast<std::uint32_t>(place - runners_.begin()), context.now());
+  leave(*place);
 }
 
 std::vector<RankExposure> HostEntity::exposures() const {
@@ -163,6 +185,8 @@ std::vector<RankExposure> HostEntity::exposures() const {
   }
   return exposures;
 }
+
+InsideRecords HostEntity::inside_records(Time now) const { return inside_ ? inside_->records(now) : InsideRecords{}; }
 
 std::vector<SlotHoldup> HostEntity::slot_holdups() const {
   std::vector<SlotHoldup> all = slot_holdups_;

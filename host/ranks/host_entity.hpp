@@ -17,11 +17,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "core/engine/entity.hpp"
+#include "host/inside/inside_traffic.hpp"
 #include "host/ranks/host_speed.hpp"
 #include "host/ranks/rank_runner.hpp"
 #include "topologies/topology.hpp"
@@ -38,7 +40,8 @@ struct HostWiring {
   const HostSpeeds& speeds;
   RankRunnerContext ranks;
   EntityId scheduler;
-  Duration control_delay;  ///< of messages to the scheduler
+  Duration control_delay;          ///< of messages to the scheduler
+  InsideWiring* inside = nullptr;  ///< null: the network has all that stays inside hosts, too
 };
 
 /// A rank that has not finished, and the ops it is stuck in.
@@ -72,8 +75,13 @@ class HostEntity final : public Entity {
   bool is_computing() const;
   /// Of ranks that have ended or run still.
   std::vector<SlotHoldup> slot_holdups() const;
+  /// What the network has not moved, until `now`: when the run is over, or was cut off.
+  InsideRecords inside_records(Time now) const;
+  /// Since when none of it has been under way.
+  Time inside_busy_until() const { return inside_ ? inside_->busy_until() : Time::zero(); }
 
  private:
+  void take(const Event& event, EventContext& context);
   /// Null if what is said is about an attempt that was stopped.
   RankRunner* runner_at(NodeId endpoint, AttemptId attempt);
   void start(AttemptId attempt, EventContext& context);
@@ -81,6 +89,8 @@ class HostEntity final : public Entity {
   void send_stored(AttemptId attempt, EventContext& context);
   void send_last_checkpoint(AttemptId attempt, EventContext& context);
   void leave(std::unique_ptr<RankRunner>& runner);
+  /// Reports for ranks that were told of something by InsideTraffic.
+  void report_told(EventContext& context);
   void change_speed(EventContext& context);
   void report(RankRunner& runner, EventContext& context);
 
@@ -89,6 +99,7 @@ class HostEntity final : public Entity {
   double speed_ = 1;
   std::vector<NodeId> endpoints_;
   std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
+  std::optional<InsideTraffic> inside_;
   /// Attempts whose messages nobody takes any more.
   std::unordered_set<AttemptId> stopped_;
   std::vector<OpRecord> records_;

@@ -41,6 +41,18 @@ constexpr std::array host_rows = {
                     {"mode = packet", "in packet mode every rank is simulated"},
                     {"mode = flow and host.fold_ranks = off", "host.fold_ranks is off"},
                     {"mode = flow and flow.allocation != max_min", "ranks are folded only where rates are max-min fair"}}}),
+    param<&HostSettings::private_links>(
+        {.name = "private_links",
+         .default_text = "auto",
+         .choices = "auto|on|off",
+         .meaning = "Whether GPUs of a host simulate what they send over NVLinks that nobody else can use by themselves, and a "
+                    "collective of theirs once for all hosts, layers and iterations in which it goes alike (flow mode); results "
+                    "are the same. auto: where a job has 512 ranks or more",
+         .origin = "exact: such transfers share no link with others, host/inside/island.hpp",
+         .unused = {{"network = none", "job mode simulates no ranks"},
+                    {"mode = packet", "in packet mode the network has all transfers"},
+                    {"mode = flow and flow.allocation != max_min",
+                     "hosts have links of their own only where rates are max-min fair"}}}),
     param<&HostSettings::kernel_launch_latency>(
         {.name = "kernel_launch_latency",
          .default_text = "0ns",

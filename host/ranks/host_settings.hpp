@@ -18,11 +18,14 @@ ParamTable host_params();
 
 /// Whether ranks that behave alike are simulated once.
 enum class FoldRanks : std::uint8_t { automatic, on, off };
+/// Whether hosts move what stays on links of their own (host/inside/inside_traffic).
+enum class PrivateLinksUse : std::uint8_t { automatic, on, off };
 
 struct HostSettings {
   Duration reduction_time_per_mib;  ///< of received data, after it has arrived
   FoldRanks fold_ranks = FoldRanks::automatic;
-  Duration fold_tolerance;         ///< zero: exactly
+  Duration fold_tolerance;  ///< zero: exactly
+  PrivateLinksUse private_links = PrivateLinksUse::automatic;
   Duration kernel_launch_latency;  ///< of GPU compute ops
   double compute_slowdown = 1;     ///< of GPU compute beside communication of the rank; >= 1
   double straggler_share = 0;      ///< probability of a host to be one

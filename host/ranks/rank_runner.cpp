@@ -11,6 +11,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/values/fingerprint.hpp"
 #include "core/values/units.hpp"
+#include "host/inside/inside_traffic.hpp"
 #include "workloads/dag/limits.hpp"
 
 namespace weft {
@@ -24,8 +25,27 @@ std::size_t RankRunner::KeyHash::operator()(const MessageKey& key) const noexcep
   return mix64(key.stream ^ mix64(key.source.index()));
 }
 
+/// Where collectives meet the rank and its network.
+class RankRunner::Port final : public CollectivePort {
+ public:
+  Port(RankRunner& runner, EventContext& context) : runner_(runner), context_(context) {}
+  Time now() const override { return context_.now(); }
+  void start(const Transfer& transfer) override { runner_.hand_over(transfer, context_); }
+  void take_over_after(Duration delay, std::uint64_t stream, std::uint32_t step) override {
+    runner_.take_over_after(delay, stream, step, context_);
+  }
+  void finish(OpId op) override {
+    if (std::erase(runner_.counted_, op) > 0) runner_.inside_->end(runner_.slot_);
+    runner_.finish_op(op, context_);
+  }
+
+ private:
+  RankRunner& runner_;
+  EventContext& context_;
+};
+
 RankRunner::RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, const RankRunnerContext& shared,
-                       std::vector<OpRecord>& records)
+                       std::vector<OpRecord>& records, InsideTraffic* inside)
     : job_(job),
       dag_(job.workload->dag_of(rank)),
       shared_(shared),
@@ -34,6 +54,8 @@ RankRunner::RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, c
       slot_(slot),
       endpoint_((*job.endpoint_of_rank)[rank.index()]),
       iteration_(job.first_iteration),
+      inside_(inside),
+      collectives_(job, rank, shared.reduction_time_per_mib),
       communicating_in_(job.workload->communicators.size()),
       exposed_by_communicator_(job.workload->communicators.size()) {}
 
@@ -114,10 +136,10 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       begin_communication(description.communicator, context);
       const std::uint64_t tag = job_.tags->pack(tag_of(op, description));
       const NodeId destination = peer_endpoint(description);
-      in_flight_[{tag, destination}] = SendInFlight{0, 0, op};
-      shared_.network.start({job_.attempt, endpoint_, destination, connection_number(description.communicator, 0),
-                             description.priority, tag, description.bytes},
-                            context);
+      in_flight_[{tag, destination}] = op;
+      hand_over({job_.attempt, endpoint_, destination, connection_number(description.communicator, 0), description.priority, tag,
+                 description.bytes},
+                context);
       return;
     }
     case OpKind::receive: {
@@ -172,260 +194,51 @@ NodeId RankRunner::peer_endpoint(const Op& description) const {
   return (*job_.endpoint_of_rank)[communicator.peer_of(rank_, description.addressing, description.peer).index()];
 }
 
-const CollectivePlan* RankRunner::plan_of(const Op& description) const {
-  const Communicator& communicator = job_.workload->communicators[description.communicator];
-  return job_.collectives->find(description, communicator.group_of(rank_), communicator.position_of(rank_));
-}
-
 void RankRunner::start_collective(OpId op, const Op& description, EventContext& context) {
-  const CollectivePlan* plan = plan_of(description);
+  const CollectivePlan* plan = collectives_.plan_of(description);
   if (plan == nullptr) {
     finish_op(op, context);
   } else if (plan->launch_latency == Duration::zero()) {
-    run_collective(op, description, *plan, context);
+    run_collective(op, context);
   } else {
     context.schedule(plan->launch_latency, EventClass::timer, launch_done, timer(op.index()));
   }
 }
 
-void RankRunner::run_collective(OpId op, const Op& description, const CollectivePlan& plan, EventContext& context) {
-  const std::uint32_t position = job_.workload->communicators[description.communicator].position_of(rank_);
-  const std::uint64_t stream = job_.tags->pack_stream(tag_of(op, description));
-  ActiveCollective& active = active_[stream];
-  active.op = op;
-  active.plan = &plan;
-  active.program = &plan.program_of(position);
-  active.position = position;
-  active.steps_left = active.program->size();
-  const std::span<const std::uint32_t> counts = active.program->predecessor_counts();
-  active.pending.assign(counts.begin(), counts.end());
-  active.accounts.clear();
-  if (plan.slots.cuts()) active.chunks.assign(active.program->size(), 0);
-  for (const LimitedConnection& connection : plan.slots.limited(plan, position))
-    active.accounts.push_back({.connection = connection, .peer = endpoint_at(active, connection.peer)});
-  std::vector<std::uint32_t> startable;
-  for (std::uint32_t step = 0; step < active.program->size(); ++step) {
-    const CollectiveStep& started = active.program->step(step);
-    if (plan.awaits_message(started, position)) active.pending[step] += plan.slots.chunks_of(plan, started);
-    if (active.pending[step] == 0) startable.push_back(step);
-  }
-  for (const std::uint32_t step : startable) start_step(active_.at(stream), stream, step, context);
-  if (const auto early = early_steps_.find(stream); early != early_steps_.end()) {
-    const std::vector<std::uint32_t> steps = std::move(early->second);
-    early_steps_.erase(early);
-    for (const std::uint32_t step : steps) take_in(stream, step, context);
-  }
-}
-
-void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context) {
-  const CollectiveStep& description = active.program->step(step);
-  const CollectivePlan& plan = *active.plan;
-  switch (description.kind) {
-    case StepKind::join:
-      finish_step(stream, step, context);
+void RankRunner::run_collective(OpId op, EventContext& context) {
+  if (inside_ != nullptr) {
+    const Op description = dag_.op(op);
+    const std::uint16_t communicator = description.communicator;
+    const std::uint32_t position = job_.workload->communicators[communicator].position_of(rank_);
+    const CollectiveTrial::Begin begin{position, op, iteration_, op_start_[op.index()], context.now()};
+    told_of_.push_back(op);
+    if (inside_->begin(slot_, communicator, begin, collectives_.stream_of(op, iteration_), *collectives_.plan_of(description),
+                       context))
       return;
-    case StepKind::in_network: {
-      const Op op = dag_.op(active.op);
-      const GroupId group = job_.workload->communicators[op.communicator].group_of(rank_);
-      MessageTag tag = job_.tags->unpack(stream);
-      tag.detail = step;
-      const NodeId operation = job_.collectives->switch_operation(plan, op.communicator, group, description, active.position);
-      shared_.network.start({job_.attempt, endpoint_, operation, connection_number(op.communicator, description.channel),
-                             op.priority, job_.tags->pack(tag), plan.moved_bytes(description, active.position)},
-                            context);
-      return;
-    }
-    case StepKind::receive:
-    case StepKind::receive_reduce: {
-      Duration work =
-          plan.is_left_out(description, active.position) ? Duration::zero() : plan.hop_latency(description, active.position);
-      if (description.kind == StepKind::receive_reduce) {
-        const double bytes = static_cast<double>(plan.message_bytes(description, active.position).count());
-        work +=
-            Duration::from_seconds(shared_.reduction_time_per_mib.in_s() * (bytes / static_cast<double>(Bytes::mib(1).count())));
-      }
-      if (work == Duration::zero()) {
-        finish_step(stream, step, context);
-      } else {
-        context.schedule(work, EventClass::timer, receive_done, timer(step, stream));
-      }
-      return;
-    }
-    case StepKind::send: {
-      if (plan.is_left_out(description, active.position)) {
-        finish_step(stream, step, context);
-        return;
-      }
-      send_next(active, stream, step, context);
-      return;
-    }
+    told_of_.pop_back();
+    if (inside_->has_group(slot_, communicator)) counted_.push_back(op);
   }
+  Port port(*this, context);
+  collectives_.begin(op, iteration_, op_start_[op.index()], port);
 }
 
-/// A send's message, or its next chunk, goes as soon as it has slots.
-void RankRunner::send_next(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context) {
-  const NodeId destination = endpoint_at(active, active.plan->peer(active.program->step(step), active.position));
-  if (take_slots(active, step, destination, context.now())) hand_over(active, stream, step, destination, context);
+void RankRunner::finish_collective(OpId op, EventContext& context) {
+  std::erase(told_of_, op);
+  finish_op(op, context);
+  run_ready(context);
 }
 
-NodeId RankRunner::endpoint_at(const ActiveCollective& active, std::uint32_t position) const {
-  const Communicator& communicator = job_.workload->communicators[dag_.op(active.op).communicator];
-  return (*job_.endpoint_of_rank)[communicator.ranks(communicator.group_of(rank_))[position].index()];
+void RankRunner::go_on_with(OpId op) {
+  std::erase(told_of_, op);
+  counted_.push_back(op);
 }
 
-void RankRunner::hand_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination,
-                           EventContext& context) {
-  const CollectiveStep& description = active.program->step(step);
-  const CollectivePlan& plan = *active.plan;
-  const Op op = dag_.op(active.op);
-  MessageTag tag = job_.tags->unpack(stream);
-  tag.detail = description.remote_step;
-  const std::uint64_t packed = job_.tags->pack(tag);
-  in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
-  Bytes size = plan.moved_bytes(description, active.position);
-  if (!active.chunks.empty()) size = part_of(size, plan.slots.chunks_of(plan, description), active.chunks[step]++);
-  shared_.network.start(
-      {job_.attempt, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority, packed, size},
-      context);
+void RankRunner::take_over_after(Duration delay, std::uint64_t stream, std::uint32_t step, EventContext& context) {
+  context.schedule(delay, EventClass::timer, receive_done, timer(step, stream));
 }
 
-RankRunner::SlotAccount* RankRunner::account_of(ActiveCollective& active, NodeId peer, std::uint8_t channel, bool sends) {
-  for (SlotAccount& account : active.accounts) {
-    if (account.peer == peer && account.connection.channel == channel && account.connection.sends == sends) return &account;
-  }
-  return nullptr;
-}
-
-bool RankRunner::take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now) {
-  if (active.accounts.empty()) return true;
-  const CollectiveStep& description = active.program->step(step);
-  SlotAccount* const account = account_of(active, peer, description.channel, true);
-  if (account == nullptr) return true;
-  const std::uint32_t needed = active.plan->slots.taken_by(*active.plan, description);
-  if (!account->waiting.empty() || account->taken + needed > active.plan->slots.count()) {
-    account->waiting.push(step);
-    if (account->leaving == 0 && account->held_since == Time::max()) account->held_since = now;
-    return false;
-  }
-  account->taken += needed;
-  ++account->leaving;
-  return true;
-}
-
-/// The last byte of a send has left.
-void RankRunner::note_left(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now) {
-  SlotAccount* const account = account_of(active, peer, active.program->step(step).channel, true);
-  if (account == nullptr) return;
-  WEFT_CHECK(account->leaving > 0, "what has left was leaving");
-  if (--account->leaving == 0 && !account->waiting.empty()) account->held_since = now;
-}
-
-void RankRunner::keep_slot_holdups(const ActiveCollective& active, Time now) {
-  for (const SlotAccount& account : active.accounts) {
-    if (account.held == Duration::zero()) continue;
-    const auto is_it = [&](const SlotHoldup& known) {
-      return known.plan == active.plan && known.peer == account.peer && known.channel == account.connection.channel;
-    };
-    auto known = std::ranges::find_if(slot_holdups_, is_it);
-    if (known == slot_holdups_.end()) {
-      SlotHoldup first;
-      first.attempt = job_.attempt;
-      first.rank = rank_;
-      first.op = active.op;
-      first.plan = active.plan;
-      first.source = endpoint_;
-      first.peer = account.peer;
-      first.communicator = dag_.op(active.op).communicator;
-      first.channel = account.connection.channel;
-      first.connection = account.connection;
-      known = slot_holdups_.insert(slot_holdups_.end(), first);
-    }
-    const CollectiveStep& step = active.program->step(account.held_step);
-    const Bytes message =
-        part_of(active.plan->moved_bytes(step, active.position), active.plan->slots.chunks_of(*active.plan, step), 0);
-    if (known->message_slots == 0 || message > known->message) {
-      known->message = message;
-      known->message_slots = active.plan->slots.taken_by(*active.plan, step);
-      known->take_over = active.plan->hop_latency(step, active.position);
-    }
-    known->times += account.times_held;
-    known->held += account.held;
-    known->under_way += now - op_start_[active.op.index()];
-  }
-}
-
-/// A message has been received: its slots are free, which its sender hears of if it may need them.
-void RankRunner::note_taken_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context) {
-  const CollectivePlan& plan = *active.plan;
-  const CollectiveStep& description = active.program->step(step);
-  if (!plan.awaits_message(description, active.position)) return;
-  const NodeId peer = endpoint_at(active, plan.peer(description, active.position));
-  SlotAccount* const account = account_of(active, peer, description.channel, false);
-  if (account == nullptr || account->told + plan.slots.count() >= account->connection.slots) return;
-  account->taken += plan.slots.taken_by(plan, description);
-  if (account->taken < plan.slots.told_from(account->connection)) return;
-  const Op op = dag_.op(active.op);
-  MessageTag tag = job_.tags->unpack(stream);
-  tag.detail = std::exchange(account->taken, 0);
-  account->told += tag.detail;
-  shared_.network.start({job_.attempt, endpoint_, peer, slots_connection(op.communicator, description.channel, op.collective),
-                         op.priority, job_.tags->pack(tag), Bytes::zero()},
-                        context);
-}
-
-void RankRunner::on_slots_told(const Transfer& transfer, EventContext& context) {
-  const MessageTag tag = job_.tags->unpack(transfer.tag);
-  const std::uint64_t stream = job_.tags->pack_stream(tag);
-  const auto found = active_.find(stream);
-  WEFT_CHECK(found != active_.end(), "a sender hears of slots as long as it has something to send");
-  ActiveCollective& active = found->second;
-  SlotAccount* const account = account_of(active, transfer.source, channel_of_slots(transfer.connection), true);
-  WEFT_CHECK(account != nullptr && account->taken >= tag.detail, "both ends of a connection count its slots alike");
-  account->taken -= tag.detail;
-  while (!account->waiting.empty()) {
-    const std::uint32_t step = account->waiting.front();
-    const std::uint32_t needed = active.plan->slots.taken_by(*active.plan, active.program->step(step));
-    if (account->taken + needed > active.plan->slots.count()) return;
-    account->taken += needed;
-    if (account->held_since != Time::max()) {
-      account->held += context.now() - std::exchange(account->held_since, Time::max());
-      ++account->times_held;
-      account->held_step = step;
-    }
-    ++account->leaving;
-    account->waiting.pop();
-    hand_over(active, stream, step, transfer.source, context);
-  }
-}
-
-/// A message, or a chunk of one, has arrived for a step.
-void RankRunner::take_in(std::uint64_t stream, std::uint32_t step, EventContext& context) {
-  ActiveCollective& active = active_.at(stream);
-  const bool is_last =
-      active.chunks.empty() || ++active.chunks[step] == active.plan->slots.chunks_of(*active.plan, active.program->step(step));
-  if (!is_last && !active.accounts.empty()) note_taken_over(active, stream, step, context);
-  release_step(stream, step, context);
-}
-
-void RankRunner::release_step(std::uint64_t stream, std::uint32_t step, EventContext& context) {
-  ActiveCollective& active = active_.at(stream);
-  WEFT_CHECK(active.pending[step] > 0, "a collective step is released once per predecessor");
-  if (--active.pending[step] == 0) start_step(active, stream, step, context);
-}
-
-void RankRunner::finish_step(std::uint64_t stream, std::uint32_t step, EventContext& context) {
-  ActiveCollective& active = active_.at(stream);
-  if (!active.accounts.empty()) note_taken_over(active, stream, step, context);
-  const std::span<const std::uint32_t> successors = active.program->successors(step);
-  const bool last = --active.steps_left == 0;
-  if (last) {
-    const OpId op = active.op;
-    keep_slot_holdups(active, context.now());
-    active_.erase(stream);
-    finish_op(op, context);
-    return;
-  }
-  for (const std::uint32_t next : successors) release_step(stream, next, context);
+void RankRunner::hand_over(const Transfer& transfer, EventContext& context) {
+  if (inside_ == nullptr || !inside_->start(slot_, transfer, context)) shared_.network.start(transfer, context);
 }
 
 void RankRunner::finish_op(OpId op, EventContext& context) {
@@ -453,58 +266,39 @@ void RankRunner::on_timer(std::uint16_t kind, const RankTimerPayload& payload, E
     case compute_done:
       if (clock_.finish(OpId(payload.index), payload.stream)) finish_op(OpId(payload.index), context);
       break;
-    case launch_done: {
-      const OpId op(payload.index);
-      const Op description = dag_.op(op);
-      run_collective(op, description, *plan_of(description), context);
+    case launch_done:
+      run_collective(OpId(payload.index), context);
       break;
-    }
     case checkpoint_written:
       begin_iteration(context);
       break;
-    default:
-      finish_step(payload.stream, payload.index, context);
+    default: {
+      Port port(*this, context);
+      collectives_.on_taken_over(payload.stream, payload.index, port);
       break;
+    }
   }
   run_ready(context);
 }
 
 void RankRunner::on_sent(const Transfer& transfer, EventContext& context) {
-  const auto found = in_flight_.find({transfer.tag, transfer.destination});
-  WEFT_CHECK(found != in_flight_.end(), "a sent notice belongs to a send in flight");
-  const SendInFlight send = found->second;
-  in_flight_.erase(found);
-  if (send.op.is_none()) {
-    ActiveCollective& active = active_.at(send.stream);
-    if (!active.accounts.empty()) note_left(active, send.step, transfer.destination, context.now());
-    const CollectivePlan& plan = *active.plan;
-    if (!active.chunks.empty() && active.chunks[send.step] < plan.slots.chunks_of(plan, active.program->step(send.step))) {
-      send_next(active, send.stream, send.step, context);
-      return;
-    }
-    finish_step(send.stream, send.step, context);
+  if (job_.tags->unpack(transfer.tag).point_to_point) {
+    const auto found = in_flight_.find({transfer.tag, transfer.destination});
+    WEFT_CHECK(found != in_flight_.end(), "a sent notice belongs to a send in flight");
+    const OpId op = found->second;
+    in_flight_.erase(found);
+    finish_op(op, context);
   } else {
-    finish_op(send.op, context);
+    Port port(*this, context);
+    collectives_.on_sent(transfer, port);
   }
   run_ready(context);
 }
 
 void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
-  if (is_control(transfer)) return on_slots_told(transfer, context);
   const MessageTag tag = job_.tags->unpack(transfer.tag);
-  if (SwitchOperationName::is_one(transfer.destination)) {
-    const std::uint64_t stream = job_.tags->pack_stream(tag);
-    const ActiveCollective& active = active_.at(stream);
-    const Duration work = active.plan->hop_latency(active.program->step(tag.detail), active.position);
-    if (work == Duration::zero()) {
-      finish_step(stream, tag.detail, context);
-      run_ready(context);
-    } else {
-      context.schedule(work, EventClass::timer, receive_done, timer(tag.detail, stream));
-    }
-    return;
-  }
-  if (!job_.tags->ahead_of(tag.iteration, iteration_)) {
+  const bool is_of_peer = !is_control(transfer) && !SwitchOperationName::is_one(transfer.destination);
+  if (is_of_peer && !job_.tags->ahead_of(tag.iteration, iteration_)) {
     const SourcePlace place = SourcePlace::named(job_.workload->name.empty() ? "workload" : job_.workload->name);
     fail("ran-ahead",
          fmt::format("a rank ran more iterations ahead of rank {} than its messages can tell apart (2^{})", rank_.index(),
@@ -512,35 +306,32 @@ void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
          place, "let the sender wait for its receiver, for example by a receive or a collective");
   }
   if (tag.point_to_point) {
-    const MessageKey key{transfer.tag, transfer.source};
-    if (const auto waiting = waiting_receives_.find(key); waiting != waiting_receives_.end()) {
-      const OpId op = waiting->second;
-      waiting_receives_.erase(waiting);
-      finish_op(op, context);
-    } else {
-      const bool is_new = early_messages_.insert(key).second;
-      WEFT_CHECK(is_new, "messages of one stream have distinct ordinals");
-    }
+    take_message({transfer.tag, transfer.source}, context);
   } else {
-    const std::uint64_t stream = job_.tags->pack_stream(tag);
-    if (active_.contains(stream)) {
-      take_in(stream, tag.detail, context);
-    } else {
-      early_steps_[stream].push_back(tag.detail);
-    }
+    Port port(*this, context);
+    collectives_.on_delivered(transfer, port);
   }
   run_ready(context);
+}
+
+void RankRunner::take_message(const MessageKey& key, EventContext& context) {
+  if (const auto waiting = waiting_receives_.find(key); waiting != waiting_receives_.end()) {
+    const OpId op = waiting->second;
+    waiting_receives_.erase(waiting);
+    finish_op(op, context);
+  } else {
+    const bool is_new = early_messages_.insert(key).second;
+    WEFT_CHECK(is_new, "messages of one stream have distinct ordinals");
+  }
 }
 
 std::vector<RankRunner::FinishedIteration> RankRunner::take_finished() { return std::exchange(finished_, {}); }
 
 std::vector<OpId> RankRunner::waiting_ops() const {
-  std::vector<OpId> ops;
-  for (const auto& [stream, active] : active_) ops.push_back(active.op);
+  std::vector<OpId> ops = collectives_.ops_under_way();
+  ops.insert(ops.end(), told_of_.begin(), told_of_.end());
   for (const auto& [key, op] : waiting_receives_) ops.push_back(op);
-  for (const auto& [key, send] : in_flight_) {
-    if (!send.op.is_none()) ops.push_back(send.op);
-  }
+  for (const auto& [key, op] : in_flight_) ops.push_back(op);
   std::sort(ops.begin(), ops.end());
   return ops;
 }

@@ -9,13 +9,10 @@
 //     workloads/dag/dag.hpp): computation and communication overlap unless an edge forbids it.
 //   - compute takes its duration at the host's speed (host/ranks/host_speed), after
 //     kernel_launch_latency if it runs on the GPU; while communication is under way, GPU compute
-//     runs compute_slowdown times slower. A collective runs its program (host/collectives). A send
-//     is done when its last byte has left; a receive when the matching message has arrived; an
-//     in_network step when the network delivers to the rank itself. Messages are eager: they may
-//     arrive before the receiver asks for them; a collective's as far as there are slots
-//     (host/collectives/slots).
-//   - Collectives of one rank take no time. Reducing costs reduction_time_per_mib on top of the
-//     arrival; zero means hidden behind the transfer, as fused GPU kernels do.
+//     runs compute_slowdown times slower. A collective runs its program
+//     (host/ranks/rank_collectives); those of one rank take no time. A send is done when its last
+//     byte has left; a receive when the matching message has arrived. Messages are eager: they may
+//     arrive before the receiver asks for them.
 //   - Exposed communication: time with at least one communication op under way and no GPU compute
 //     op running; CPU ops (Processor::cpu) do not hide it.
 //   - After an iteration with a checkpoint a rank stands still for as long as writing takes; the
@@ -31,14 +28,15 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/containers/fifo.hpp"
 #include "core/engine/entity.hpp"
 #include "host/ranks/compute_clock.hpp"
 #include "host/ranks/job.hpp"
-#include "host/ranks/slot_holdups.hpp"
+#include "host/ranks/rank_collectives.hpp"
 #include "network/network_model.hpp"
 
 namespace weft {
+
+class InsideTraffic;
 
 /// Timer events of a host about its ranks.
 enum RankTimer : std::uint16_t {
@@ -83,8 +81,9 @@ struct RankRunnerContext {
 
 class RankRunner {
  public:
+  /// Keeps references. `inside` may be null.
   RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, const RankRunnerContext& shared,
-             std::vector<OpRecord>& records);
+             std::vector<OpRecord>& records, InsideTraffic* inside = nullptr);
 
   /// What a handler call led to: rounds that ended, in order.
   struct FinishedIteration {
@@ -96,6 +95,16 @@ class RankRunner {
   void on_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context);
   void on_sent(const Transfer& transfer, EventContext& context);
   void on_delivered(const Transfer& transfer, EventContext& context);
+
+  // Of collectives that the host's InsideTraffic took.
+  /// One is over.
+  void finish_collective(OpId op, EventContext& context);
+  /// One goes on as steps of the rank, with what is under way of it in collectives().
+  void go_on_with(OpId op);
+  /// on_timer(receive_done) follows.
+  void take_over_after(Duration delay, std::uint64_t stream, std::uint32_t step, EventContext& context);
+  RankCollectives& collectives() { return collectives_; }
+
   /// From now on compute ops take 1 / `speed` of their time. Requires: speed > 0.
   void set_host_speed(double speed, EventContext& context);
 
@@ -109,39 +118,12 @@ class RankRunner {
   /// By communicator, over all iterations so far; see RankExposure.
   const std::vector<Duration>& exposed_by_communicator() const { return exposed_by_communicator_; }
   /// Connections that waited for slots, in collectives that are over.
-  const std::vector<SlotHoldup>& slot_holdups() const { return slot_holdups_; }
+  const std::vector<SlotHoldup>& slot_holdups() const { return collectives_.slot_holdups(); }
   /// Ops that have started and wait for a message, for the report of a run that cannot go on.
   std::vector<OpId> waiting_ops() const;
   bool is_computing() const { return clock_.is_running(); }
 
  private:
-  /// One end's account of a connection's slots.
-  struct SlotAccount {
-    LimitedConnection connection;
-    NodeId peer;
-    /// A sender's: by what is on its way. A receiver's: free again, and the sender does not know of
-    /// it.
-    std::uint32_t taken = 0;
-    std::uint32_t told = 0;            ///< a receiver's: what the sender knows of
-    Fifo<std::uint32_t> waiting = {};  ///< a sender's: steps that wait for slots
-    std::uint32_t leaving = 0;         ///< a sender's: messages whose last byte has not left
-    Time held_since = Time::max();     ///< a sender's: some wait and nothing is leaving
-    std::uint64_t times_held = 0;
-    Duration held = {};
-    std::uint32_t held_step = 0;  ///< the last that waited so
-  };
-  struct ActiveCollective {
-    OpId op;
-    const CollectivePlan* plan = nullptr;
-    const CollectiveProgram* program = nullptr;
-    std::uint32_t position = 0;
-    std::uint32_t steps_left = 0;
-    /// Per step: predecessors, plus one for the message of a receive.
-    std::vector<std::uint32_t> pending;
-    /// Per step, handed over or arrived; empty if no message is cut.
-    std::vector<std::uint32_t> chunks;
-    std::vector<SlotAccount> accounts;  ///< of connections with more to carry than they have slots
-  };
   struct SendKey {
     std::uint64_t tag = 0;
     NodeId destination;
@@ -156,11 +138,7 @@ class RankRunner {
     std::size_t operator()(const SendKey& key) const noexcept;
     std::size_t operator()(const MessageKey& key) const noexcept;
   };
-  struct SendInFlight {
-    std::uint64_t stream = 0;  ///< of a collective
-    std::uint32_t step = 0;    ///< of a collective
-    OpId op;                   ///< of a point-to-point send
-  };
+  class Port;
 
   /// More rounds than this in one instant are refused: nobody means them, and they would run for
   /// ever.
@@ -175,26 +153,13 @@ class RankRunner {
   void start_op(OpId op, EventContext& context);
   void start_compute(OpId op, const Op& description, EventContext& context);
   void start_collective(OpId op, const Op& description, EventContext& context);
-  void run_collective(OpId op, const Op& description, const CollectivePlan& plan, EventContext& context);
-  void start_step(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
-  static SlotAccount* account_of(ActiveCollective& active, NodeId peer, std::uint8_t channel, bool sends);
-  /// Whether a send may go; else it waits for slots.
-  static bool take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now);
-  static void note_left(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now);
-  void keep_slot_holdups(const ActiveCollective& active, Time now);
-  void note_taken_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
-  void on_slots_told(const Transfer& transfer, EventContext& context);
-  NodeId endpoint_at(const ActiveCollective& active, std::uint32_t position) const;
-  void send_next(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
-  void take_in(std::uint64_t stream, std::uint32_t step, EventContext& context);
-  void hand_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination, EventContext& context);
-  void release_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
-  void finish_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void run_collective(OpId op, EventContext& context);
   void finish_op(OpId op, EventContext& context);
   void run_ready(EventContext& context);
   MessageTag tag_of(OpId op, const Op& description) const;
   NodeId peer_endpoint(const Op& description) const;
-  const CollectivePlan* plan_of(const Op& description) const;
+  void take_message(const MessageKey& key, EventContext& context);
+  void hand_over(const Transfer& transfer, EventContext& context);
   void account(Time now);
   void begin_communication(std::uint16_t communicator, EventContext& context);
   void end_communication(std::uint16_t communicator, EventContext& context);
@@ -216,9 +181,11 @@ class RankRunner {
   bool running_ready_ = false;
   std::vector<FinishedIteration> finished_;
 
-  std::unordered_map<std::uint64_t, ActiveCollective> active_;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> early_steps_;
-  std::unordered_map<SendKey, SendInFlight, KeyHash> in_flight_;
+  InsideTraffic* inside_;  ///< null: there is none
+  RankCollectives collectives_;
+  std::vector<OpId> told_of_;                             ///< collectives whose end inside_ tells
+  std::vector<OpId> counted_;                             ///< collectives whose end inside_ has to hear of
+  std::unordered_map<SendKey, OpId, KeyHash> in_flight_;  ///< sends between two ranks
   std::unordered_map<MessageKey, OpId, KeyHash> waiting_receives_;
   std::unordered_set<MessageKey, KeyHash> early_messages_;
 
@@ -232,7 +199,6 @@ class RankRunner {
   std::uint64_t rounds_at_instant_ = 0;
   Duration exposed_;
   std::vector<Duration> exposed_by_communicator_;
-  std::vector<SlotHoldup> slot_holdups_;
 };
 
 }  // namespace weft

@@ -504,9 +504,7 @@ std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end, Time now) co
   std::vector<LinkUsage> usage(bytes.size());
   for (std::uint32_t i = 0; i < bytes.size(); ++i) {
     usage[i].bytes = bytes[i];
-    const double rate_bps = static_cast<double>(topology_.link(LinkId(i)).rate.in_bps());
-    const double capacity_bits = fluid_bits(rate_bps, end - begin);
-    if (capacity_bits > 0) usage[i].mean_utilization = usage[i].bytes.in_bits() / capacity_bits;
+    usage[i].mean_utilization = mean_utilization(usage[i].bytes, topology_.link(LinkId(i)).rate, end - begin);
   }
   return usage;
 }

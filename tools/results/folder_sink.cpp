@@ -58,26 +58,28 @@ FlowTableFile::FlowTableFile(std::filesystem::path path, const FolderContents& c
   if (listing_ == FlowListing::automatic) classes_.emplace();
 }
 
+void FlowTableFile::expect_many() { lists_classes_ = classes_.has_value(); }
+
 void FlowTableFile::add(const FlowRow& row) {
   if (!file_) return;
   // Rows of a list are what the user gave, each.
-  if (listing_ != FlowListing::automatic || row.input_row) return file_->add(row);
+  if (!classes_ || row.input_row) return file_->add(row);
   classes_->add(row);
   transfers_ += row.multiplicity;
-  if (in_classes_ > 0) {
-    in_classes_ = transfers_;
-  } else if (transfers_ <= listed_max_) {
-    file_->add(row);
-  } else {
+  if (!lists_classes_ && transfers_ > listed_max_) {
     // The rows so far go; classes take their place when all are known.
     file_.emplace(path_);
-    in_classes_ = transfers_;
+    lists_classes_ = true;
   }
+  if (!lists_classes_) file_->add(row);
 }
 
 void FlowTableFile::close() {
   if (!file_) return;
-  if (in_classes_ > 0) classes_->each([this](const FlowRow& row) { file_->add(row); });
+  if (lists_classes_) {
+    in_classes_ = transfers_;
+    classes_->each([this](const FlowRow& row) { file_->add(row); });
+  }
   file_->close();
 }
 
@@ -100,6 +102,17 @@ FolderSink::Tables::Tables(ResultsFolder& folder, const FolderContents& contents
 
 FolderSink::FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents)
     : path_(std::move(folder)), manifest_(std::move(manifest)), contents_(contents) {}
+
+ResultSink::Needs FolderSink::needs() const {
+  Needs needs;
+  needs.ops = needs.pauses = contents_.trace;
+  needs.origins = contents_.trace || contents_.flows != FlowListing::none;
+  if (!contents_.trace) {
+    if (contents_.flows == FlowListing::automatic) needs.flows_listed_max = contents_.flows_listed_max;
+    if (contents_.flows == FlowListing::none) needs.flows_listed_max = 0;
+  }
+  return needs;
+}
 
 void FolderSink::begin() {
   if (!folder_) folder_.emplace(path_, std::move(manifest_), file_names(contents_));

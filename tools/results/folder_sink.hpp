@@ -69,6 +69,8 @@ class FlowTableFile {
  public:
   FlowTableFile(std::filesystem::path path, const FolderContents& contents);
 
+  /// There will be more of jobs than are listed.
+  void expect_many();
   void add(const FlowRow& row);
   void close();
   /// Transfers that are listed by class; 0: each has a row of its own.
@@ -81,6 +83,7 @@ class FlowTableFile {
   std::optional<TableFile<FlowRow>> file_;  ///< none if transfers are not listed
   std::optional<FlowClasses> classes_;      ///< where it may come to that
   std::uint64_t transfers_ = 0;
+  bool lists_classes_ = false;
   std::uint64_t in_classes_ = 0;
 };
 
@@ -89,12 +92,11 @@ class FolderSink final : public ResultSink {
   /// Touches nothing yet: a run that is refused leaves the folder as it was.
   FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents);
 
-  Needs needs() const override {
-    return {.ops = contents_.trace, .pauses = contents_.trace, .origins = contents_.trace || contents_.flows != FlowListing::none};
-  }
+  Needs needs() const override;
   /// Creates and locks the folder, the first time, and creates the tables or empties them. Throws
   /// what ResultsFolder does; all that follow throw InputError [cannot-write].
   void begin() override;
+  void expect_many_flows() override { tables_->flows.expect_many(); }
   void add_job(const JobRow& row) override { tables_->jobs.add(row); }
   void add_attempt(const AttemptRow& row) override;
   void add_cluster(const ClusterRow& row) override;

@@ -10,6 +10,8 @@
 // but add_flow() and another one may be called at the same time.
 #pragma once
 
+#include <cstdint>
+
 #include "tools/results/rows.hpp"
 
 namespace weft {
@@ -23,11 +25,16 @@ class ResultSink {
     bool ops = false;      ///< of computation too, and each op as an OpRow, in order of start
     bool pauses = false;   ///< each pause of a link
     bool origins = false;  ///< of a transfer of a job: its op, iteration, communicator and ranks
+    /// Of more transfers of jobs than this, a row may stand for several of an op and iteration that
+    /// are as large and take as long, without their endpoints.
+    std::uint64_t flows_listed_max = UINT64_MAX;
   };
   /// The same whenever it is asked.
   virtual Needs needs() const { return {}; }
 
   virtual void begin() {}
+  /// After begin(): there will be more transfers of jobs than flows_listed_max.
+  virtual void expect_many_flows() {}
   virtual void add_job(const JobRow&) {}
   virtual void add_attempt(const AttemptRow&) {}
   virtual void add_cluster(const ClusterRow&) {}

@@ -5,6 +5,8 @@
 // Threads: as ResultSink.
 #pragma once
 
+#include <algorithm>
+
 #include "tools/results/result_sink.hpp"
 
 namespace weft {
@@ -17,10 +19,14 @@ class TeeSink final : public ResultSink {
   Needs needs() const override {
     const Needs first = first_.needs();
     const Needs second = second_.needs();
-    return {first.ops || second.ops, first.pauses || second.pauses, first.origins || second.origins};
+    return {first.ops || second.ops, first.pauses || second.pauses, first.origins || second.origins,
+            std::max(first.flows_listed_max, second.flows_listed_max)};
   }
   void begin() override {
     both([](ResultSink& sink) { sink.begin(); });
+  }
+  void expect_many_flows() override {
+    both([](ResultSink& sink) { sink.expect_many_flows(); });
   }
   void add_job(const JobRow& row) override {
     both([&](ResultSink& sink) { sink.add_job(row); });

@@ -25,12 +25,13 @@ namespace weft {
 namespace {
 
 /// The solver takes no more threads than the run was given, unless told otherwise.
-std::unique_ptr<AllocationPolicy> make_allocation_policy(const Scenario& scenario, std::uint32_t threads) {
+std::unique_ptr<AllocationPolicy> make_allocation_policy(const Scenario& scenario, std::uint32_t threads,
+                                                         std::vector<double> capacities_bps) {
   const std::string& name = scenario.parameters.of("flow").text("allocation");
   const auto& module = find_module(allocation_policies(), name, SourcePlace::named("flow.allocation"));
   ParamSet params = scenario.parameters.of(name);
   if (name == "max_min" && params.is_default("threads")) params.set("threads", fmt::to_string(threads), {});
-  return module.make(link_capacities_bps(*scenario.topology), params);
+  return module.make(std::move(capacities_bps), params);
 }
 
 std::unique_ptr<SchedulingPolicy> make_policy(const Scenario& scenario) {
@@ -129,6 +130,17 @@ bool Assembly::goes_on_after_launch() {
   return false;
 }
 
+/// Whether nothing in the run may take or change links inside hosts but ranks of the jobs there.
+bool Assembly::has_private_links() const {
+  const auto use = filled<HostSettings>(scenario.parameters.of("host")).private_links;
+  if (use == PrivateLinksUse::off || scenario.mode != Mode::flow) return false;
+  if (detects_congestion(scenario) || network_changes(scenario)) return false;
+  if (scenario.parameters.of("flow").text("allocation") != "max_min") return false;
+  const auto is_stored = [](const JobSpec& job) { return job.data > Bytes::zero() || job.checkpoint > Bytes::zero(); };
+  if (std::ranges::any_of(scenario.jobs, is_stored)) return false;
+  return use == PrivateLinksUse::on || std::ranges::any_of(scenario.jobs, [](const JobSpec& job) { return job.gpus >= 512; });
+}
+
 void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
   const Topology& topology = *scenario.topology;
   const auto host_count = static_cast<std::uint32_t>(topology.host_count());
@@ -143,6 +155,11 @@ void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
                     options.link_demands.get());
   }
   const auto host_settings = filled<HostSettings>(scenario.parameters.of("host"));
+  if (has_private_links()) {
+    inside = std::make_unique<InsideWiring>(
+        topology, *flow_settings, host_settings.reduction_time_per_mib,
+        [this](std::vector<double> capacities_bps) { return make_allocation_policy(scenario, 1, std::move(capacities_bps)); });
+  }
   const HostWiring wiring{
       topology,
       attempts,
@@ -150,7 +167,8 @@ void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
       {*port, host_settings.reduction_time_per_mib, host_settings.kernel_launch_latency, host_settings.compute_slowdown,
        observers.records_ops ? Recording::everything : Recording::communication},
       scheduler,
-      scheduler_settings(scenario).control_delay};
+      scheduler_settings(scenario).control_delay,
+      inside.get()};
   for (std::uint32_t host = 0; host < host_count; ++host) {
     builder.define(hosts[host], std::make_unique<HostEntity>(HostId(host), wiring));
     for (const Time change : speeds.changes(HostId(host))) {
@@ -221,7 +239,8 @@ void Assembly::add_network(EngineBuilder& builder, const std::vector<EntityId>& 
   // other nodes move the rest.
   FlowObserver* const observer = packet_network ? &moved_as_flows : &observers.transfers;
   auto made = std::make_unique<FlowFabric>(
-      *scenario.topology, *flow_settings, make_allocation_policy(scenario, options.threads), entity_of_host, observer,
+      *scenario.topology, *flow_settings,
+      make_allocation_policy(scenario, options.threads, link_capacities_bps(*scenario.topology)), entity_of_host, observer,
       planner.plan().folding != nullptr || coupled ? &attempt_foldings : nullptr, &*operations);
   if (detects_congestion(scenario)) {
     congestion.emplace(*scenario.topology, flow_settings->congestion_gap,

@@ -15,6 +15,7 @@
 
 #include "core/engine/engine.hpp"
 #include "host/collectives/collective_library.hpp"
+#include "host/inside/island.hpp"
 #include "host/ranks/host_speed.hpp"
 #include "host/ranks/job.hpp"
 #include "host/symmetry/coupled_jobs.hpp"
@@ -71,6 +72,7 @@ struct Assembly {
   std::optional<CoupledJobs> coupled;           ///< in flow mode with fast forward
   std::optional<PacketNetwork> packet_network;  ///< in packet mode
   std::optional<CongestionMonitor> congestion;  ///< if it is looked for
+  std::unique_ptr<InsideWiring> inside;         ///< where hosts move what stays on links of their own
   std::unique_ptr<NetworkPort> port;
   TransferCollector moved_as_flows;  ///< in packet mode
   std::vector<EntityId> hosts;       ///< none in job mode and of flow lists
@@ -89,6 +91,7 @@ struct Assembly {
   void complete_placed(RunningJob& job);
   bool goes_on_after_launch();
   std::unique_ptr<NetworkPort> make_port() const;
+  bool has_private_links() const;
 };
 
 }  // namespace weft

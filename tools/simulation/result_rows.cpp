@@ -13,17 +13,6 @@ namespace weft {
 
 namespace {
 
-/// Which communicators any op uses.
-std::vector<bool> communicators_used(const Workload& workload) {
-  std::vector<bool> used(workload.communicators.size());
-  for (const RoleDag& role : workload.roles) {
-    for (std::uint32_t op = 0; op < role.size(); ++op) {
-      if (role.kind(OpId(op)) != OpKind::compute) used[role.op(OpId(op)).communicator] = true;
-    }
-  }
-  return used;
-}
-
 /// A communicator of a job, in all of its workloads.
 struct CommunicatorExposure {
   std::string name;
@@ -36,7 +25,7 @@ struct CommunicatorExposure {
 /// `exposed_s`: by communicator, over all ranks. Communicators of one name share a row, as a job
 /// that is elastic runs several workloads; then it has the most groups that there were.
 void add_exposure(const Workload& workload, std::span<const double> exposed_s, std::vector<CommunicatorExposure>& rows) {
-  const std::vector<bool> used = communicators_used(workload);
+  const std::vector<bool> used = communicators_in_use(workload);
   for (std::size_t c = 0; c < exposed_s.size(); ++c) {
     if (!used[c]) continue;
     const Communicator& communicator = workload.communicators[c];
@@ -135,6 +124,24 @@ void ResultRows::iteration_finished(const JobSpec& spec, const IterationRecord& 
 }
 
 void ResultRows::on_transfer_finished(const FinishedTransfer& finished) {
+  FlowRow row = flow_row(finished);
+  if (node_names_.empty()) node_names_.resize(scenario_.topology->node_count());
+  row.source = node_name(finished.transfer.source);
+  row.destination = node_name(finished.transfer.destination);
+  sink_.add_flow(row);
+}
+
+void ResultRows::add_alike(const FinishedTransfer& one, std::uint64_t transfers, Time first_start, Time last_end) {
+  FlowRow row = flow_row(one);
+  row.start = first_start;
+  row.end = last_end;
+  row.multiplicity = transfers;
+  row.source_rank.reset();
+  row.destination_rank.reset();
+  sink_.add_flow(row);
+}
+
+FlowRow ResultRows::flow_row(const FinishedTransfer& finished) {
   const AttemptId attempt = finished.transfer.attempt;
   FlowRow row;
   row.flow = finished.id.index();
@@ -153,9 +160,6 @@ void ResultRows::on_transfer_finished(const FinishedTransfer& finished) {
       if (origin->destination) row.destination_rank = origin->destination->index();
     }
   }
-  if (node_names_.empty()) node_names_.resize(scenario_.topology->node_count());
-  row.source = node_name(finished.transfer.source);
-  row.destination = node_name(finished.transfer.destination);
   row.size = finished.transfer.size;
   row.start = finished.start;
   row.end = finished.end;
@@ -163,7 +167,7 @@ void ResultRows::on_transfer_finished(const FinishedTransfer& finished) {
   row.ideal = finished.ideal;
   if (finished.ideal > Duration::zero()) row.slowdown = row.completion.in_ns() / finished.ideal.in_ns();
   row.multiplicity = finished.multiplicity;
-  sink_.add_flow(row);
+  return row;
 }
 
 const std::string& ResultRows::node_name(NodeId node) {

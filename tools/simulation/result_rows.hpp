@@ -42,6 +42,8 @@ class ResultRows final : public JobObserver, public FlowObserver {
   void on_transfer_finished(const FinishedTransfer& finished) override;
 
   // At the end of the run.
+  /// `transfers` like this one, of several endpoints, from the first start to the last end.
+  void add_alike(const FinishedTransfer& one, std::uint64_t transfers, Time first_start, Time last_end);
   /// Of those that neither ended nor were cancelled.
   void add_unfinished_jobs(std::span<const JobRecord> records);
   void add_communicators(std::span<const RankExposure> exposures);
@@ -58,6 +60,7 @@ class ResultRows final : public JobObserver, public FlowObserver {
     std::uint64_t count = 0;
   };
 
+  FlowRow flow_row(const FinishedTransfer& finished);
   void add_job(const JobSpec& spec, const JobRecord& record);
   const std::string& node_name(NodeId node);
 

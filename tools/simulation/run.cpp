@@ -21,11 +21,13 @@
 #include "tools/results/tee_sink.hpp"
 #include "tools/simulation/assembly.hpp"
 #include "tools/simulation/collective_rows.hpp"
+#include "tools/simulation/inside_rows.hpp"
 #include "tools/simulation/result_rows.hpp"
 #include "tools/simulation/run_figures.hpp"
 #include "tools/simulation/run_loop.hpp"
 #include "tools/simulation/scenario/parameter_changes.hpp"
 #include "tools/simulation/standstill.hpp"
+#include "tools/simulation/transfer_count.hpp"
 #include "topologies/builders/server_presets.hpp"
 
 namespace weft {
@@ -79,19 +81,27 @@ std::vector<NodeId> endpoints_when_alone(const Scenario& scenario, std::uint32_t
 
 /// What cannot be carried out or told apart should not come up days into the run: every workload is
 /// prepared as if its job were alone.
-void check_collectives(Assembly& parts) {
-  std::set<const Workload*> prepared;
+/// Returns transfers of all jobs; some number above `enough` where there are more than that.
+std::uint64_t check_collectives(Assembly& parts, std::uint64_t enough) {
+  std::map<const Workload*, std::uint64_t> prepared;  // transfers of an iteration
   const auto prepare = [&](const std::shared_ptr<const Workload>& workload) {
-    if (workload == nullptr || !prepared.insert(workload.get()).second) return;
+    if (workload == nullptr || !prepared.try_emplace(workload.get(), 0).second) return;
     const std::vector<NodeId> endpoints = endpoints_when_alone(parts.scenario, workload->rank_count);
     if (endpoints.empty()) return;  // a smaller workload that will never find a place
     const auto collectives = parts.library.prepare(*workload, *parts.scenario.topology, endpoints, &*parts.operations);
     MessageTags(*workload, *collectives);
+    prepared[workload.get()] = transfers_of(*workload, *collectives, enough);
   };
+  std::uint64_t transfers = 0;
   for (const JobSpec& job : parts.scenario.jobs) {
     prepare(job.workload);
     std::ranges::for_each(job.smaller_workloads, prepare);
+    if (job.workload == nullptr) continue;
+    const std::uint64_t of_iteration = prepared[job.workload.get()];
+    const bool is_enough = transfers > enough || (of_iteration > 0 && job.iterations > enough / of_iteration);
+    transfers = is_enough ? enough + 1 : transfers + of_iteration * job.iterations;
   }
+  return transfers;
 }
 
 void check_congestion(const Scenario& scenario) {
@@ -100,14 +110,17 @@ void check_congestion(const Scenario& scenario) {
        SourcePlace::named("flow.detect_congestion"), "drop it, or take --set=flow.allocation=max_min");
 }
 
-/// Throws InputError for what cannot be simulated. Collectives are prepared in `library`.
-void check(const Scenario& scenario, CollectiveLibrary& library) {
+/// Throws InputError for what cannot be simulated. Collectives are prepared in `library`. Returns
+/// what check_collectives() does.
+std::uint64_t check(const Scenario& scenario, CollectiveLibrary& library, std::uint64_t enough) {
   Assembly parts(scenario, {}, library, {});
+  std::uint64_t transfers = 0;
   check_jobs_fit(scenario);
   check_flows_fit(scenario);
-  if (simulates_network(scenario.mode)) check_collectives(parts);
+  if (simulates_network(scenario.mode)) transfers = check_collectives(parts, enough);
   if (scenario.mode == Mode::flow) parts.planner.check();
   check_congestion(scenario);
+  return transfers;
 }
 
 /// How much of the work has finished. Called while other threads run the model.
@@ -162,14 +175,34 @@ struct EndedRun {
   const Engine& engine;
   Time end;  ///< of its last event
   CutOff cut_off;
+  bool has_many_flows = false;
 };
 
+/// What hosts moved on links of their own.
+void add_inside(const EndedRun& run, const TimeSpan& span, Time now, ResultRows& rows, std::vector<LinkUsage>& usage) {
+  const auto& [parts, engine, end, cut_off, has_many_flows] = run;
+  if (parts.inside == nullptr) return;
+  const std::uint64_t by_network = engine.entity_as<FlowFabric>(parts.fabric).counters().transfers_started;
+  InsideRows inside(parts.attempts, !has_many_flows, by_network, rows);
+  for (const EntityId host : parts.hosts) {
+    const InsideRecords records = engine.entity_as<HostEntity>(host).inside_records(now);
+    for (const auto& [link, bytes] : records.link_bytes) {
+      LinkUsage& of_link = usage[link.index()];
+      of_link.bytes += bytes;
+      of_link.mean_utilization = mean_utilization(of_link.bytes, parts.scenario.topology->link(link).rate, span.length());
+    }
+    inside.add(records);
+  }
+  inside.finish();
+}
+
 void add_network_rows(const EndedRun& run, ResultRows& rows, RunSummary& summary) {
-  const auto& [parts, engine, end, cut_off] = run;
+  const auto& [parts, engine, end, cut_off, has_many_flows] = run;
   const TimeSpan span = network_span(parts, engine, cut_off);
   summary.link_utilization_over = span.length();
   const Time now = cut_off.engine_at.value_or(end);
   std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(parts.fabric).link_usage(span.begin, span.end, now);
+  add_inside(run, span, now, rows, usage);
   if (parts.packet_network) {
     parts.packet_network->results().add_usage(engine, span.begin, span.end, now, usage);
     add_packet_transfers(parts, engine, rows);
@@ -183,7 +216,7 @@ void add_network_rows(const EndedRun& run, ResultRows& rows, RunSummary& summary
 
 /// What entities have recorded.
 void add_last_rows(const EndedRun& run, ResultRows& rows, ResultSink& sink, RunSummary& summary) {
-  const auto& [parts, engine, end, cut_off] = run;
+  const auto& [parts, engine, end, cut_off, has_many_flows] = run;
   const ResultSink::Needs needs = sink.needs();
   if (parts.lifecycle != nullptr) rows.add_unfinished_jobs(parts.lifecycle->records());
   const auto records =
@@ -201,14 +234,17 @@ struct Refold {
   FoldingPlan plan;
 };
 
-/// `started`: when the first run of the scenario did.
+/// `has_many_flows`: more than the sink wants to list. `started`: when the first run of the scenario
+/// did.
 std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSink& user_sink, const RunOptions& options,
-                                             CollectiveLibrary& library, FoldingPlan plan, WallClock::time_point started) {
+                                             CollectiveLibrary& library, FoldingPlan plan, bool has_many_flows,
+                                             WallClock::time_point started) {
   const PartitionChoice partition = partition_choice(options.zeta, scenario);
   Assembly parts(scenario, options, library, std::move(plan));
   SummaryStatistics statistics;
   TeeSink sink(statistics, user_sink);
   sink.begin();
+  if (has_many_flows) sink.expect_many_flows();
   ResultRows rows(scenario, parts.attempts, sink);
   const ResultSink::Needs needs = sink.needs();
   EngineBuilder builder;
@@ -255,7 +291,7 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   summary.run_wall_time_s = run_wall_time_s;
   if (stopped && standstill.empty()) summary.stopped_at = *options.until;
   summary.standstill = std::move(standstill);
-  add_last_rows({parts, engine, report.end_time, cut_off}, rows, sink, summary);
+  add_last_rows({parts, engine, report.end_time, cut_off, has_many_flows}, rows, sink, summary);
   statistics.fill(summary);
   return outcome;
 }
@@ -264,17 +300,19 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
 
 void check_run(const Scenario& scenario) {
   CollectiveLibrary library = collective_library(scenario);
-  check(scenario, library);
+  check(scenario, library, 0);
 }
 
 RunOutcome run(const Scenario& scenario, ResultSink& sink, const RunOptions& options) {
   CollectiveLibrary library = collective_library(scenario);
-  check(scenario, library);
+  const std::uint64_t listed_max = std::min(sink.needs().flows_listed_max, UINT64_MAX - 1);
+  const bool is_whole = !options.until && options.from == nullptr && !fast_forwards(scenario);
+  const bool has_many_flows = check(scenario, library, listed_max) > listed_max && is_whole;
   const auto started = WallClock::now();
   FoldingPlan plan;
   while (true) {
     std::variant<RunOutcome, Refold> result = naming_memory_use(fmt::format("while simulating {}", scenario.name), [&] {
-      return run_by_plan(scenario, sink, options, library, std::move(plan), started);
+      return run_by_plan(scenario, sink, options, library, std::move(plan), has_many_flows, started);
     });
     if (auto* finished = std::get_if<RunOutcome>(&result)) return std::move(*finished);
     plan = std::move(std::get<Refold>(result).plan);

@@ -365,6 +365,16 @@ SplitTable::SplitTable(std::string name, std::uint32_t positions, std::vector<By
 
 Bytes SplitTable::row_sum_max() const { return *std::max_element(row_sums_.begin(), row_sums_.end()); }
 
+std::vector<bool> communicators_in_use(const Workload& workload) {
+  std::vector<bool> in_use(workload.communicators.size());
+  for (const RoleDag& role : workload.roles) {
+    for (std::uint32_t op = 0; op < role.size(); ++op) {
+      if (role.kind(OpId(op)) != OpKind::compute) in_use[role.op(OpId(op)).communicator] = true;
+    }
+  }
+  return in_use;
+}
+
 RolePlayers::RolePlayers(const Workload& workload) : begin_(workload.roles.size() + 1, 0) {
   const std::size_t roles = workload.roles.size();
   for (const std::uint16_t role : workload.role_of) {

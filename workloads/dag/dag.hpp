@@ -211,6 +211,9 @@ struct Workload {
   const RoleDag& dag_of(RankId rank) const { return roles[role_of[rank.index()]]; }
 };
 
+/// By communicator: whether any op names it.
+std::vector<bool> communicators_in_use(const Workload& workload);
+
 /// Who plays each role of a workload.
 class RolePlayers {
  public:

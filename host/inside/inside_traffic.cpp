@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/inside/inside_traffic.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "host/ranks/rank_runner.hpp"
+#include "topologies/topology.hpp"
+#include "workloads/dag/dag.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Sets of members that are joined by pairs of them.
+class Sets {
+ public:
+  explicit Sets(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
+  void join(std::size_t a, std::size_t b) { parent_[std::max(first_of(a), first_of(b))] = std::min(first_of(a), first_of(b)); }
+  std::size_t first_of(std::size_t member) const {
+    while (parent_[member] != member) member = parent_[member];
+    return member;
+  }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+}  // namespace
+
+InsideTraffic::InsideTraffic(InsideWiring& wiring, const Island::Runners& runners)
+    : wiring_(wiring), runners_(runners), slots_(runners.size()) {}
+
+void InsideTraffic::start_ranks(const RunningJob& job, const std::vector<Island::Member>& ranks) {
+  if (ranks.size() < 2 || job.folding != nullptr || job.collectives->uses_switches()) return;
+  const std::vector<bool>& in_use = wiring_.communicators.of(*job.workload);
+  Sets sets(ranks.size());
+  for (std::size_t c = 0; c < in_use.size(); ++c) {
+    if (!in_use[c]) continue;
+    std::map<GroupId, std::size_t> first;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const GroupId group = job.workload->communicators[c].group_of(ranks[i].rank);
+      if (group.is_none()) continue;
+      const auto [known, is_new] = first.try_emplace(group, i);
+      if (!is_new) sets.join(known->second, i);
+    }
+  }
+  std::map<std::size_t, std::vector<Island::Member>> members;
+  for (std::size_t i = 0; i < ranks.size(); ++i) members[sets.first_of(i)].push_back(ranks[i]);
+  for (const auto& [first, of_set] : members) {
+    if (of_set.size() > 1) add_island(job, of_set);
+  }
+}
+
+void InsideTraffic::add_island(const RunningJob& job, const std::vector<Island::Member>& members) {
+  std::vector<NodeId> endpoints;
+  for (const Island::Member& member : members) endpoints.push_back(member.endpoint);
+  auto links = PrivateLinks::among(wiring_.topology, wiring_.delays, std::move(endpoints));
+  if (links == nullptr) return;
+  Island& island =
+      *islands_.emplace_back(std::make_unique<Island>(islands_count_++, wiring_, job, members, std::move(links), runners_));
+  const std::vector<Communicator>& communicators = job.workload->communicators;
+  for (const Island::Member& member : members) {
+    OfSlot& of_slot = slots_[member.slot];
+    of_slot.island = &island;
+    of_slot.groups.assign(communicators.size(), nullptr);
+  }
+  const std::vector<bool>& in_use = wiring_.communicators.of(*job.workload);
+  for (std::size_t c = 0; c < in_use.size(); ++c) {
+    if (!in_use[c]) continue;
+    std::map<GroupId, std::vector<std::uint32_t>> slots_of_group;
+    for (const Island::Member& member : members) {
+      const GroupId group = communicators[c].group_of(member.rank);
+      if (!group.is_none()) slots_of_group[group].push_back(member.slot);
+    }
+    for (const auto& [id, slots] : slots_of_group) {
+      const std::span<const RankId> ranks = communicators[c].ranks(id);
+      if (slots.size() < 2 || slots.size() < ranks.size()) continue;
+      const auto group = std::make_shared<const Island::Group>(island.group_of(static_cast<std::uint16_t>(c), id, ranks));
+      for (const std::uint32_t slot : slots) slots_[slot].groups[c] = group;
+    }
+  }
+}
+
+InsideTraffic::Islands::iterator InsideTraffic::close(Islands::iterator island, Time now) {
+  (*island)->stop(now);
+  (*island)->add_to(records_, now);
+  for (OfSlot& of_slot : slots_) {
+    if (of_slot.island == island->get()) of_slot = {};
+  }
+  return islands_.erase(island);
+}
+
+void InsideTraffic::end_rank(std::uint32_t slot, Time now) {
+  Island* const island = slots_[slot].island;
+  if (island == nullptr || --slots_[slot].island->ranks_left() > 0) return;
+  close(std::ranges::find(islands_, island, &std::unique_ptr<Island>::get), now);
+}
+
+void InsideTraffic::stop(AttemptId attempt, Time now) {
+  for (auto island = islands_.begin(); island != islands_.end();)
+    island = (*island)->attempt() == attempt ? close(island, now) : std::next(island);
+}
+
+bool InsideTraffic::has_group(std::uint32_t slot, std::uint16_t communicator) const {
+  const OfSlot& of_slot = slots_[slot];
+  return of_slot.island != nullptr && of_slot.groups[communicator] != nullptr;
+}
+
+bool InsideTraffic::begin(std::uint32_t slot, std::uint16_t communicator, const CollectiveTrial::Begin& begin, std::uint64_t stream,
+                          const CollectivePlan& plan, EventContext& context) {
+  if (!has_group(slot, communicator)) return false;
+  return slots_[slot].island->begin(*slots_[slot].groups[communicator], begin, stream, plan, context);
+}
+
+bool InsideTraffic::start(std::uint32_t slot, const Transfer& transfer, EventContext& context) {
+  Island* const island = slots_[slot].island;
+  if (island == nullptr || !island->has(transfer.destination)) return false;
+  island->start(transfer, context);
+  return true;
+}
+
+void InsideTraffic::on_due(const InsideDue& due, EventContext& context) {
+  const auto island = std::ranges::find(islands_, due.island, [](const auto& one) { return one->number(); });
+  if (island != islands_.end()) (*island)->on_due(context);
+}
+
+bool InsideTraffic::take_told() {
+  bool told = false;
+  for (const std::unique_ptr<Island>& island : islands_) told |= island->take_told();
+  return told;
+}
+
+Time InsideTraffic::busy_until() const {
+  Time until = records_.busy_until;
+  for (const std::unique_ptr<Island>& island : islands_) until = std::max(until, island->busy_until());
+  return until;
+}
+
+InsideRecords InsideTraffic::records(Time now) const {
+  InsideRecords records = records_;
+  for (const std::unique_ptr<Island>& island : islands_) island->add_to(records, now);
+  return records;
+}
+
+}  // namespace weft

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/inside/island.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/check.hpp"
+#include "host/ranks/rank_runner.hpp"
+
+namespace weft {
+
+const std::vector<bool>& CommunicatorsInUse::of(const Workload& workload) {
+  const std::scoped_lock lock(mutex_);
+  const auto [known, is_new] = known_.try_emplace(&workload);
+  if (is_new) known->second = communicators_in_use(workload);
+  return known->second;
+}
+
+/// Tells ranks what happens in the island's network.
+class Island::Observer final : public InsideObserver {
+ public:
+  Observer(Island& island, EventContext& context) : island_(island), context_(context) {}
+  void on_sent(const Transfer& transfer, Time) override {
+    island_.has_told_ = true;
+    island_.runner_at(transfer.source).on_sent(transfer, context_);
+  }
+  void on_delivered(const Transfer& transfer, Time) override {
+    island_.has_told_ = true;
+    island_.runner_at(transfer.destination).on_delivered(transfer, context_);
+  }
+  void on_transfer_finished(const FinishedTransfer& finished) override { island_.transfers_.push_back(finished); }
+
+ private:
+  Island& island_;
+  EventContext& context_;
+};
+
+Island::Island(std::uint64_t number, InsideWiring& wiring, const RunningJob& job, std::vector<Member> members,
+               std::shared_ptr<const PrivateLinks> links, const Runners& runners)
+    : number_(number),
+      wiring_(wiring),
+      job_(job),
+      members_(std::move(members)),
+      ranks_left_(members_.size()),
+      links_(std::move(links)),
+      runners_(runners),
+      link_bytes_(links_->links().size()) {}
+
+bool Island::has(NodeId endpoint) const { return std::ranges::find(members_, endpoint, &Member::endpoint) != members_.end(); }
+
+Island::Group Island::group_of(std::uint16_t communicator, GroupId id, std::span<const RankId> ranks) const {
+  std::vector<std::uint32_t> places;
+  for (const RankId rank : ranks)
+    places.push_back(static_cast<std::uint32_t>(links_->place_of((*job_.endpoint_of_rank)[rank.index()])));
+  return {communicator, id, {ranks.begin(), ranks.end()}, wiring_.replays.layout_of(links_, places)};
+}
+
+RankRunner& Island::runner_of(RankId rank) const { return *runners_[std::ranges::find(members_, rank, &Member::rank)->slot]; }
+
+RankRunner& Island::runner_at(NodeId endpoint) const {
+  return *runners_[std::ranges::find(members_, endpoint, &Member::endpoint)->slot];
+}
+
+InsideNetwork Island::make_network() const {
+  const std::span<const double> capacities = links_->capacities_bps();
+  return {links_, wiring_.settings, wiring_.make_policy({capacities.begin(), capacities.end()})};
+}
+
+bool Island::begin(const Group& group, const CollectiveTrial::Begin& begin, std::uint64_t stream, const CollectivePlan& plan,
+                   EventContext& context) {
+  if (!undisturbed_ || undisturbed_->stream != stream) {
+    if (undisturbed_) go_on(context);
+    if (running_ > 0 || (network_ != nullptr && !network_->is_idle()) || !wiring_.replays.awaits_all(plan)) {
+      ++running_;
+      return false;
+    }
+    undisturbed_.emplace();
+    undisturbed_->stream = stream;
+    undisturbed_->plan = &plan;
+    undisturbed_->group = &group;
+    undisturbed_->is_told.assign(group.ranks.size(), false);
+    undisturbed_->left = static_cast<std::uint32_t>(group.ranks.size());
+  }
+  undisturbed_->begun.push_back(begin);
+  if (undisturbed_->begun.size() == group.ranks.size()) foresee(context);
+  return true;
+}
+
+std::unique_ptr<CollectiveTrial> Island::trial_of(const Undisturbed& undisturbed, Time until) const {
+  auto trial = std::make_unique<CollectiveTrial>(job_, undisturbed.group->ranks, make_network(), wiring_.reduction_time_per_mib);
+  for (const CollectiveTrial::Begin& begin : undisturbed.begun) trial->begin(begin);
+  trial->advance(until);
+  return trial;
+}
+
+void Island::foresee(EventContext& context) {
+  Undisturbed& undisturbed = *undisturbed_;
+  CollectiveReplays::Key key{undisturbed.plan, undisturbed.group->layout, std::vector<Duration>(undisturbed.begun.size())};
+  for (const CollectiveTrial::Begin& begin : undisturbed.begun) key.ahead[begin.position] = undisturbed.all_begun() - begin.at;
+  undisturbed.replay = wiring_.replays.find(key);
+  if (undisturbed.replay == nullptr) {
+    const auto trial = trial_of(undisturbed, Time::max());
+    undisturbed.replay = wiring_.replays.add(key, outcome_of(undisturbed, *trial));
+  }
+  plan_due(context);
+}
+
+CollectiveReplay Island::outcome_of(const Undisturbed& undisturbed, CollectiveTrial& trial) const {
+  const Time from = undisturbed.all_begun();
+  const auto ranks = static_cast<std::uint32_t>(undisturbed.group->ranks.size());
+  CollectiveReplay replay;
+  for (std::uint32_t position = 0; position < ranks; ++position) {
+    const std::optional<Time>& finished = trial.finished(position);
+    WEFT_CHECK(finished && *finished >= from, "a collective that awaits all ends when all have begun");
+    replay.finish.push_back(*finished - from);
+    for (const SlotHoldup& holdup : trial.rank(position).slot_holdups())
+      replay.held.push_back({position, trial.position_of(holdup.peer), holdup});
+  }
+  for (const FinishedTransfer& one : trial.transfers()) {
+    CollectiveReplay::Moved moved;
+    moved.source = trial.position_of(one.transfer.source);
+    moved.destination = trial.position_of(one.transfer.destination);
+    moved.connection = one.transfer.connection;
+    moved.detail = job_.tags->unpack(one.transfer.tag).detail;
+    moved.size = one.transfer.size;
+    moved.start = one.start - from;
+    moved.end = one.end - from;
+    moved.ideal = one.ideal;
+    replay.transfers.push_back(moved);
+  }
+  replay.busy_until = trial.network().busy_until() - from;
+  replay.link_bytes = trial.network().link_bytes(trial.network().now());
+  return replay;
+}
+
+Time Island::next_end() const {
+  Time next = Time::max();
+  if (!undisturbed_ || undisturbed_->replay == nullptr) return next;
+  for (std::size_t position = 0; position < undisturbed_->is_told.size(); ++position) {
+    if (!undisturbed_->is_told[position]) next = std::min(next, undisturbed_->all_begun() + undisturbed_->replay->finish[position]);
+  }
+  return next;
+}
+
+void Island::tell_ends(EventContext& context) {
+  if (next_end() > context.now()) return;
+  Undisturbed& undisturbed = *undisturbed_;
+  const std::shared_ptr<const CollectiveReplay> replay = undisturbed.replay;
+  const Group& group = *undisturbed.group;
+  std::vector<CollectiveTrial::Begin> ended;
+  for (const CollectiveTrial::Begin& begun : undisturbed.begun) {
+    if (undisturbed.is_told[begun.position] || undisturbed.all_begun() + replay->finish[begun.position] > context.now()) continue;
+    undisturbed.is_told[begun.position] = true;
+    ended.push_back(begun);
+  }
+  undisturbed.left -= static_cast<std::uint32_t>(ended.size());
+  // What ranks do next may begin the next collective.
+  if (undisturbed.left == 0) {
+    replays_.push_back({replay, job_.attempt, group.id, undisturbed.stream, undisturbed.all_begun()});
+    busy_until_ = std::max(busy_until_, undisturbed.all_begun() + replay->busy_until);
+    undisturbed_.reset();
+  }
+  has_told_ = true;
+  for (const CollectiveTrial::Begin& begun : ended) {
+    RankRunner& runner = runner_of(group.ranks[begun.position]);
+    note_holdups(*replay, group, begun, runner);
+    runner.finish_collective(begun.op, context);
+  }
+}
+
+void Island::note_holdups(const CollectiveReplay& replay, const Group& group, const CollectiveTrial::Begin& begun,
+                          RankRunner& runner) const {
+  for (const CollectiveReplay::Held& held : replay.held) {
+    if (held.position != begun.position) continue;
+    SlotHoldup holdup = held.holdup;
+    holdup.attempt = job_.attempt;
+    holdup.rank = group.ranks[held.position];
+    holdup.op = begun.op;
+    holdup.source = (*job_.endpoint_of_rank)[holdup.rank.index()];
+    holdup.peer = (*job_.endpoint_of_rank)[group.ranks[held.peer].index()];
+    holdup.communicator = group.communicator;
+    runner.collectives().note_holdup(holdup);
+  }
+}
+
+void Island::go_on(EventContext& context) {
+  const Undisturbed undisturbed = std::move(*undisturbed_);
+  undisturbed_.reset();
+  const auto trial = trial_of(undisturbed, context.now());
+  const Group& group = *undisturbed.group;
+  transfers_.insert(transfers_.end(), trial->transfers().begin(), trial->transfers().end());
+  for (std::uint32_t position = 0; position < group.ranks.size(); ++position) {
+    RankCollectives& collectives = runner_of(group.ranks[position]).collectives();
+    if (undisturbed.is_told[position]) continue;
+    collectives.take_over(trial->rank(position));
+  }
+  std::vector<OpId> ended(group.ranks.size(), OpId::none());
+  for (const CollectiveTrial::Begin& begun : undisturbed.begun) {
+    if (undisturbed.is_told[begun.position]) continue;
+    RankRunner& runner = runner_of(group.ranks[begun.position]);
+    if (trial->finished(begun.position)) {
+      ended[begun.position] = begun.op;
+      for (const SlotHoldup& holdup : trial->rank(begun.position).slot_holdups()) runner.collectives().note_holdup(holdup);
+    } else {
+      ++running_;
+      runner.go_on_with(begun.op);
+    }
+  }
+  retire_network();
+  network_ = std::make_unique<InsideNetwork>(std::move(trial->network()));
+  for (const CollectiveTrial::Timer& timer : trial->timers())
+    runner_of(group.ranks[timer.position]).take_over_after(timer.at - context.now(), timer.stream, timer.step, context);
+  plan_due(context);
+  has_told_ = true;
+  for (std::uint32_t position = 0; position < group.ranks.size(); ++position) {
+    if (!ended[position].is_none()) runner_of(group.ranks[position]).finish_collective(ended[position], context);
+  }
+}
+
+void Island::retire_network() {
+  if (network_ == nullptr) return;
+  const std::vector<Bytes> carried = network_->link_bytes(network_->now());
+  for (std::size_t link = 0; link < carried.size(); ++link) link_bytes_[link] += carried[link];
+  busy_until_ = std::max(busy_until_, network_->busy_until());
+  retired_.push_back(std::move(network_));
+}
+
+void Island::start(const Transfer& transfer, EventContext& context) {
+  if (undisturbed_) go_on(context);
+  if (network_ == nullptr) network_ = std::make_unique<InsideNetwork>(make_network());
+  network_->start(transfer, context.now());
+  plan_due(context);
+}
+
+void Island::plan_due(EventContext& context) {
+  const Time at = std::min(next_end(), network_ == nullptr ? Time::max() : network_->next());
+  if (at == Time::max() || (!planned_.empty() && planned_.back() <= at)) return;
+  planned_.push_back(at);
+  context.schedule(at - context.now(), EventClass::timer, inside_due, InsideDue{number_});
+}
+
+void Island::on_due(EventContext& context) {
+  WEFT_CHECK(!planned_.empty() && planned_.back() == context.now(), "an island's events come when they were planned");
+  planned_.pop_back();
+  tell_ends(context);
+  if (InsideNetwork* const network = network_.get()) {
+    Observer observer(*this, context);
+    network->advance(context.now(), observer);
+  }
+  retired_.clear();
+  plan_due(context);
+}
+
+void Island::stop(Time now) {
+  /// Keeps what is moved.
+  class Deaf final : public InsideObserver {
+   public:
+    explicit Deaf(std::vector<FinishedTransfer>& transfers) : transfers_(transfers) {}
+    void on_sent(const Transfer&, Time) override {}
+    void on_delivered(const Transfer&, Time) override {}
+    void on_transfer_finished(const FinishedTransfer& finished) override { transfers_.push_back(finished); }
+
+   private:
+    std::vector<FinishedTransfer>& transfers_;
+  };
+  Deaf deaf(transfers_);
+  if (network_ != nullptr) network_->advance(now, deaf);
+}
+
+Time Island::busy_until() const { return network_ == nullptr ? busy_until_ : std::max(busy_until_, network_->busy_until()); }
+
+void Island::add_to(InsideRecords& records, Time now) const {
+  records.replays.insert(records.replays.end(), replays_.begin(), replays_.end());
+  records.transfers.insert(records.transfers.end(), transfers_.begin(), transfers_.end());
+  std::vector<Bytes> bytes = link_bytes_;
+  const auto add = [&](std::span<const Bytes> carried, std::int64_t times) {
+    for (std::size_t link = 0; link < bytes.size(); ++link) bytes[link] += carried[link] * times;
+  };
+  const auto add_network = [&](const InsideNetwork& network) {
+    add(network.link_bytes(now), 1);
+    const std::vector<UnfinishedTransfer> unfinished = network.unfinished();
+    records.unfinished.insert(records.unfinished.end(), unfinished.begin(), unfinished.end());
+  };
+  records.busy_until = std::max(records.busy_until, busy_until());
+  std::map<const CollectiveReplay*, std::int64_t> times;
+  for (const InsideRecords::Replayed& one : replays_) ++times[one.replay.get()];
+  for (const auto& [replay, count] : times) add(replay->link_bytes, count);
+  if (network_ != nullptr) add_network(*network_);
+  if (undisturbed_) {
+    const auto trial = trial_of(*undisturbed_, now);
+    records.transfers.insert(records.transfers.end(), trial->transfers().begin(), trial->transfers().end());
+    add_network(trial->network());
+  }
+  for (std::size_t link = 0; link < bytes.size(); ++link) records.link_bytes[links_->links()[link]] += bytes[link];
+}
+
+}  // namespace weft

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Island: ranks of one job on one host that share links with nobody else, and what they say to each
+// other.
+//
+// Where it sits: a host's InsideTraffic has one for each set of ranks that talk inside the host.
+//
+// Model: a collective of ranks that are all here runs by itself as long as nothing else begins
+// among them. So when its last rank has begun, its end at every rank is known, from a trial
+// (host/inside/collective_trial) or from an earlier one (host/inside/collective_replay). If
+// anything else begins meanwhile, the trial is made up to that instant and goes on as a part of the
+// run: its steps at the ranks, its messages in the island's own network. A collective that some
+// rank may leave before all have begun it is a part of the run from the start.
+// Times are those that the fabric gives to the tick.
+//
+// Threads: as its host.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/engine/entity.hpp"
+#include "host/inside/collective_trial.hpp"
+#include "host/inside/inside_records.hpp"
+#include "network/flow/inside_network.hpp"
+
+namespace weft {
+
+class RankRunner;
+
+/// Which communicators ops of a workload name.
+class CommunicatorsInUse {
+ public:
+  /// By communicator. Any thread may ask. Requires: the workload outlives this.
+  const std::vector<bool>& of(const Workload& workload);
+
+ private:
+  std::mutex mutex_;
+  std::map<const Workload*, std::vector<bool>> known_;  ///< looked up only
+};
+
+/// What all islands of a run share. Referenced objects outlive it.
+struct InsideWiring {
+  using PolicyFactory = std::function<std::unique_ptr<AllocationPolicy>(std::vector<double> capacities_bps)>;
+  InsideWiring(const Topology& in, const FlowSettings& how, Duration reduction_time, PolicyFactory make)
+      : topology(in),
+        settings(how),
+        delays(in, how.switching_delay, how.forwarding),
+        make_policy(std::move(make)),
+        reduction_time_per_mib(reduction_time) {}
+
+  const Topology& topology;
+  const FlowSettings& settings;
+  LinkDelays delays;
+  PolicyFactory make_policy;
+  Duration reduction_time_per_mib;
+  CollectiveReplays replays;
+  CommunicatorsInUse communicators;
+};
+
+/// An island's own event at its host.
+inline constexpr std::uint16_t inside_due = 311;
+struct InsideDue {
+  std::uint64_t island = 0;
+};
+
+class Island {
+ public:
+  struct Member {
+    RankId rank;
+    NodeId endpoint;
+    std::uint32_t slot = 0;  ///< of the host's endpoints
+  };
+  /// A group of a communicator whose ranks are all here.
+  struct Group {
+    std::uint16_t communicator = 0;
+    GroupId id;
+    std::vector<RankId> ranks;  ///< by position
+    std::uint32_t layout = 0;   ///< CollectiveReplays::layout_of
+  };
+  using Runners = std::vector<std::unique_ptr<RankRunner>>;
+
+  /// Keeps references. `runners`: by slot. The links are those of the members, in their order.
+  Island(std::uint64_t number, InsideWiring& wiring, const RunningJob& job, std::vector<Member> members,
+         std::shared_ptr<const PrivateLinks> links, const Runners& runners);
+
+  std::uint64_t number() const { return number_; }
+  AttemptId attempt() const { return job_.attempt; }
+  bool has(NodeId endpoint) const;
+  /// Counted by whoever takes ranks away.
+  std::size_t& ranks_left() { return ranks_left_; }
+  /// Of a group whose ranks these are, by position. Requires: they are members.
+  Group group_of(std::uint16_t communicator, GroupId id, std::span<const RankId> ranks) const;
+
+  /// A rank begins the steps of a collective of a group. If true, the island tells the rank of its
+  /// end (RankRunner::finish_collective); if false, the rank has to run its steps.
+  bool begin(const Group& group, const CollectiveTrial::Begin& begin, std::uint64_t stream, const CollectivePlan& plan,
+             EventContext& context);
+  /// The steps of such a collective that a rank has run are over.
+  void end() { --running_; }
+  /// A rank sends to another member.
+  void start(const Transfer& transfer, EventContext& context);
+  void on_due(EventContext& context);
+  /// Whether ranks were told of anything since it was last asked.
+  bool take_told() { return std::exchange(has_told_, false); }
+
+  /// Nobody is told of anything any more.
+  void stop(Time now);
+  /// Since when nothing has been under way.
+  Time busy_until() const;
+  /// All that has happened until `now`. Requires: all that happens before has been told.
+  void add_to(InsideRecords& records, Time now) const;
+
+ private:
+  class Observer;
+  /// A collective that nothing else has disturbed so far.
+  struct Undisturbed {
+    std::uint64_t stream = 0;
+    const CollectivePlan* plan = nullptr;
+    const Group* group = nullptr;
+    std::vector<CollectiveTrial::Begin> begun;  ///< in order of time
+    /// Once all have begun.
+    std::shared_ptr<const CollectiveReplay> replay;
+    std::vector<bool> is_told;  ///< by position: that it has ended
+    std::uint32_t left = 0;     ///< positions that have not been told
+    Time all_begun() const { return begun.back().at; }
+  };
+
+  RankRunner& runner_of(RankId rank) const;
+  RankRunner& runner_at(NodeId endpoint) const;
+  InsideNetwork make_network() const;
+  std::unique_ptr<CollectiveTrial> trial_of(const Undisturbed& undisturbed, Time until) const;
+  CollectiveReplay outcome_of(const Undisturbed& undisturbed, CollectiveTrial& trial) const;
+  void foresee(EventContext& context);
+  void tell_ends(EventContext& context);
+  /// What is undisturbed goes on as a part of the run.
+  void go_on(EventContext& context);
+  void note_holdups(const CollectiveReplay& replay, const Group& group, const CollectiveTrial::Begin& begun,
+                    RankRunner& runner) const;
+  void retire_network();
+  void plan_due(EventContext& context);
+  Time next_end() const;
+
+  std::uint64_t number_;
+  InsideWiring& wiring_;
+  const RunningJob& job_;
+  std::vector<Member> members_;
+  std::size_t ranks_left_;
+  std::shared_ptr<const PrivateLinks> links_;
+  const Runners& runners_;
+  std::unique_ptr<InsideNetwork> network_;  ///< null: nothing is under way but what is undisturbed
+  /// It may be telling of something still.
+  std::vector<std::unique_ptr<InsideNetwork>> retired_;
+  std::optional<Undisturbed> undisturbed_;
+  std::uint32_t running_ = 0;  ///< collectives of groups whose steps ranks run
+  bool has_told_ = false;
+  std::vector<Time> planned_;  ///< due events under way, latest first
+  std::vector<InsideRecords::Replayed> replays_;
+  std::vector<FinishedTransfer> transfers_;
+  std::vector<Bytes> link_bytes_;  ///< of networks that are gone, by private link
+  Time busy_until_;                ///< of them, and of what was replayed
+};
+
+}  // namespace weft

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/ranks/rank_collectives.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.hpp"
+#include "core/values/fingerprint.hpp"
+#include "workloads/dag/dag.hpp"
+
+namespace weft {
+
+std::size_t RankCollectives::KeyHash::operator()(const SendKey& key) const noexcept {
+  return mix64(key.tag ^ mix64(key.destination.index()));
+}
+
+RankCollectives::RankCollectives(const RunningJob& job, RankId rank, Duration reduction_time_per_mib)
+    : job_(job),
+      dag_(job.workload->dag_of(rank)),
+      rank_(rank),
+      endpoint_((*job.endpoint_of_rank)[rank.index()]),
+      reduction_time_per_mib_(reduction_time_per_mib) {}
+
+const CollectivePlan* RankCollectives::plan_of(const Op& op) const {
+  const Communicator& communicator = job_.workload->communicators[op.communicator];
+  return job_.collectives->find(op, communicator.group_of(rank_), communicator.position_of(rank_));
+}
+
+std::uint64_t RankCollectives::stream_of(OpId op, std::uint64_t iteration) const {
+  MessageTag tag;
+  tag.iteration = static_cast<std::uint32_t>(iteration);
+  tag.communicator = dag_.op(op).communicator;
+  tag.ordinal = dag_.match_ordinal(op);
+  return job_.tags->pack_stream(tag);
+}
+
+void RankCollectives::begin(OpId op, std::uint64_t iteration, Time op_started, CollectivePort& port) {
+  const Op description = dag_.op(op);
+  const CollectivePlan& plan = *plan_of(description);
+  const std::uint32_t position = job_.workload->communicators[description.communicator].position_of(rank_);
+  const std::uint64_t stream = stream_of(op, iteration);
+  Active& active = active_[stream];
+  active.op = op;
+  active.op_started = op_started;
+  active.plan = &plan;
+  active.program = &plan.program_of(position);
+  active.position = position;
+  active.steps_left = active.program->size();
+  const std::span<const std::uint32_t> counts = active.program->predecessor_counts();
+  active.pending.assign(counts.begin(), counts.end());
+  active.accounts.clear();
+  if (plan.slots.cuts()) active.chunks.assign(active.program->size(), 0);
+  for (const LimitedConnection& connection : plan.slots.limited(plan, position))
+    active.accounts.push_back({.connection = connection, .peer = endpoint_at(active, connection.peer)});
+  std::vector<std::uint32_t> startable;
+  for (std::uint32_t step = 0; step < active.program->size(); ++step) {
+    const CollectiveStep& started = active.program->step(step);
+    if (plan.awaits_message(started, position)) active.pending[step] += plan.slots.chunks_of(plan, started);
+    if (active.pending[step] == 0) startable.push_back(step);
+  }
+  for (const std::uint32_t step : startable) start_step(active_.at(stream), stream, step, port);
+  if (const auto early = early_steps_.find(stream); early != early_steps_.end()) {
+    const std::vector<std::uint32_t> steps = std::move(early->second);
+    early_steps_.erase(early);
+    for (const std::uint32_t step : steps) take_in(stream, step, port);
+  }
+}
+
+void RankCollectives::start_step(Active& active, std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
+  const CollectiveStep& description = active.program->step(step);
+  const CollectivePlan& plan = *active.plan;
+  switch (description.kind) {
+    case StepKind::join:
+      finish_step(stream, step, port);
+      return;
+    case StepKind::in_network: {
+      const Op op = dag_.op(active.op);
+      const GroupId group = job_.workload->communicators[op.communicator].group_of(rank_);
+      MessageTag tag = job_.tags->unpack(stream);
+      tag.detail = step;
+      const NodeId operation = job_.collectives->switch_operation(plan, op.communicator, group, description, active.position);
+      port.start({job_.attempt, endpoint_, operation, connection_number(op.communicator, description.channel), op.priority,
+                  job_.tags->pack(tag), plan.moved_bytes(description, active.position)});
+      return;
+    }
+    case StepKind::receive:
+    case StepKind::receive_reduce: {
+      Duration work =
+          plan.is_left_out(description, active.position) ? Duration::zero() : plan.hop_latency(description, active.position);
+      if (description.kind == StepKind::receive_reduce) {
+        const double bytes = static_cast<double>(plan.message_bytes(description, active.position).count());
+        work += Duration::from_seconds(reduction_time_per_mib_.in_s() * (bytes / static_cast<double>(Bytes::mib(1).count())));
+      }
+      if (work == Duration::zero()) {
+        finish_step(stream, step, port);
+      } else {
+        port.take_over_after(work, stream, step);
+      }
+      return;
+    }
+    case StepKind::send: {
+      if (plan.is_left_out(description, active.position)) {
+        finish_step(stream, step, port);
+        return;
+      }
+      send_next(active, stream, step, port);
+      return;
+    }
+  }
+}
+
+/// A send's message, or its next chunk, goes as soon as it has slots.
+void RankCollectives::send_next(Active& active, std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
+  const NodeId destination = endpoint_at(active, active.plan->peer(active.program->step(step), active.position));
+  if (take_slots(active, step, destination, port.now())) hand_over(active, stream, step, destination, port);
+}
+
+NodeId RankCollectives::endpoint_at(const Active& active, std::uint32_t position) const {
+  const Communicator& communicator = job_.workload->communicators[dag_.op(active.op).communicator];
+  return (*job_.endpoint_of_rank)[communicator.ranks(communicator.group_of(rank_))[position].index()];
+}
+
+void RankCollectives::hand_over(Active& active, std::uint64_t stream, std::uint32_t step, NodeId destination,
+                                CollectivePort& port) {
+  const CollectiveStep& description = active.program->step(step);
+  const CollectivePlan& plan = *active.plan;
+  const Op op = dag_.op(active.op);
+  MessageTag tag = job_.tags->unpack(stream);
+  tag.detail = description.remote_step;
+  const std::uint64_t packed = job_.tags->pack(tag);
+  in_flight_[{packed, destination}] = SendInFlight{stream, step};
+  Bytes size = plan.moved_bytes(description, active.position);
+  if (!active.chunks.empty()) size = part_of(size, plan.slots.chunks_of(plan, description), active.chunks[step]++);
+  port.start(
+      {job_.attempt, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority, packed, size});
+}
+
+RankCollectives::SlotAccount* RankCollectives::account_of(Active& active, NodeId peer, std::uint8_t channel, bool sends) {
+  for (SlotAccount& account : active.accounts) {
+    if (account.peer == peer && account.connection.channel == channel && account.connection.sends == sends) return &account;
+  }
+  return nullptr;
+}
+
+bool RankCollectives::take_slots(Active& active, std::uint32_t step, NodeId peer, Time now) {
+  if (active.accounts.empty()) return true;
+  const CollectiveStep& description = active.program->step(step);
+  SlotAccount* const account = account_of(active, peer, description.channel, true);
+  if (account == nullptr) return true;
+  const std::uint32_t needed = active.plan->slots.taken_by(*active.plan, description);
+  if (!account->waiting.empty() || account->taken + needed > active.plan->slots.count()) {
+    account->waiting.push(step);
+    if (account->leaving == 0 && account->held_since == Time::max()) account->held_since = now;
+    return false;
+  }
+  account->taken += needed;
+  ++account->leaving;
+  return true;
+}
+
+/// The last byte of a send has left.
+void RankCollectives::note_left(Active& active, std::uint32_t step, NodeId peer, Time now) {
+  SlotAccount* const account = account_of(active, peer, active.program->step(step).channel, true);
+  if (account == nullptr) return;
+  WEFT_CHECK(account->leaving > 0, "what has left was leaving");
+  if (--account->leaving == 0 && !account->waiting.empty()) account->held_since = now;
+}
+
+void RankCollectives::keep_slot_holdups(const Active& active, Time now) {
+  for (const SlotAccount& account : active.accounts) {
+    if (account.held == Duration::zero()) continue;
+    const CollectiveStep& step = active.program->step(account.held_step);
+    const CollectiveSlots& slots = active.plan->slots;
+    SlotHoldup holdup;
+    holdup.attempt = job_.attempt;
+    holdup.rank = rank_;
+    holdup.op = active.op;
+    holdup.plan = active.plan;
+    holdup.source = endpoint_;
+    holdup.peer = account.peer;
+    holdup.communicator = dag_.op(active.op).communicator;
+    holdup.channel = account.connection.channel;
+    holdup.connection = account.connection;
+    holdup.message = part_of(active.plan->moved_bytes(step, active.position), slots.chunks_of(*active.plan, step), 0);
+    holdup.message_slots = slots.taken_by(*active.plan, step);
+    holdup.take_over = active.plan->hop_latency(step, active.position);
+    holdup.times = account.times_held;
+    holdup.held = account.held;
+    holdup.under_way = now - active.op_started;
+    note_holdup(holdup);
+  }
+}
+
+void RankCollectives::note_holdup(const SlotHoldup& holdup) {
+  const auto known = std::ranges::find_if(slot_holdups_, [&](const SlotHoldup& one) {
+    return one.plan == holdup.plan && one.peer == holdup.peer && one.channel == holdup.channel;
+  });
+  if (known == slot_holdups_.end()) {
+    slot_holdups_.push_back(holdup);
+    return;
+  }
+  if (holdup.message > known->message) {
+    known->message = holdup.message;
+    known->message_slots = holdup.message_slots;
+    known->take_over = holdup.take_over;
+  }
+  known->times += holdup.times;
+  known->held += holdup.held;
+  known->under_way += holdup.under_way;
+}
+
+void RankCollectives::take_over(RankCollectives& other) {
+  active_.merge(other.active_);
+  early_steps_.merge(other.early_steps_);
+  in_flight_.merge(other.in_flight_);
+  WEFT_CHECK(other.active_.empty(), "a collective is under way once");
+}
+
+/// A message has been received: its slots are free, which its sender hears of if it may need them.
+void RankCollectives::note_taken_over(Active& active, std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
+  const CollectivePlan& plan = *active.plan;
+  const CollectiveStep& description = active.program->step(step);
+  if (!plan.awaits_message(description, active.position)) return;
+  const NodeId peer = endpoint_at(active, plan.peer(description, active.position));
+  SlotAccount* const account = account_of(active, peer, description.channel, false);
+  if (account == nullptr || account->told + plan.slots.count() >= account->connection.slots) return;
+  account->taken += plan.slots.taken_by(plan, description);
+  if (account->taken < plan.slots.told_from(account->connection)) return;
+  const Op op = dag_.op(active.op);
+  MessageTag tag = job_.tags->unpack(stream);
+  tag.detail = std::exchange(account->taken, 0);
+  account->told += tag.detail;
+  port.start({job_.attempt, endpoint_, peer, slots_connection(op.communicator, description.channel, op.collective), op.priority,
+              job_.tags->pack(tag), Bytes::zero()});
+}
+
+void RankCollectives::on_slots_told(const Transfer& transfer, CollectivePort& port) {
+  const MessageTag tag = job_.tags->unpack(transfer.tag);
+  const std::uint64_t stream = job_.tags->pack_stream(tag);
+  const auto found = active_.find(stream);
+  WEFT_CHECK(found != active_.end(), "a sender hears of slots as long as it has something to send");
+  Active& active = found->second;
+  SlotAccount* const account = account_of(active, transfer.source, channel_of_slots(transfer.connection), true);
+  WEFT_CHECK(account != nullptr && account->taken >= tag.detail, "both ends of a connection count its slots alike");
+  account->taken -= tag.detail;
+  while (!account->waiting.empty()) {
+    const std::uint32_t step = account->waiting.front();
+    const std::uint32_t needed = active.plan->slots.taken_by(*active.plan, active.program->step(step));
+    if (account->taken + needed > active.plan->slots.count()) return;
+    account->taken += needed;
+    if (account->held_since != Time::max()) {
+      account->held += port.now() - std::exchange(account->held_since, Time::max());
+      ++account->times_held;
+      account->held_step = step;
+    }
+    ++account->leaving;
+    account->waiting.pop();
+    hand_over(active, stream, step, transfer.source, port);
+  }
+}
+
+/// A message, or a chunk of one, has arrived for a step.
+void RankCollectives::take_in(std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
+  Active& active = active_.at(stream);
+  const bool is_last =
+      active.chunks.empty() || ++active.chunks[step] == active.plan->slots.chunks_of(*active.plan, active.program->step(step));
+  if (!is_last && !active.accounts.empty()) note_taken_over(active, stream, step, port);
+  release_step(stream, step, port);
+}
+
+void RankCollectives::release_step(std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
+  Active& active = active_.at(stream);
+  WEFT_CHECK(active.pending[step] > 0, "a collective step is released once per predecessor");
+  if (--active.pending[step] == 0) start_step(active, stream, step, port);
+}
+
+void RankCollectives::finish_step(std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
+  Active& active = active_.at(stream);
+  if (!active.accounts.empty()) note_taken_over(active, stream, step, port);
+  const std::span<const std::uint32_t> successors = active.program->successors(step);
+  const bool last = --active.steps_left == 0;
+  if (last) {
+    const OpId op = active.op;
+    keep_slot_holdups(active, port.now());
+    active_.erase(stream);
+    port.finish(op);
+    return;
+  }
+  for (const std::uint32_t next : successors) release_step(stream, next, port);
+}
+
+void RankCollectives::on_sent(const Transfer& transfer, CollectivePort& port) {
+  const auto found = in_flight_.find({transfer.tag, transfer.destination});
+  WEFT_CHECK(found != in_flight_.end(), "a sent notice belongs to a send in flight");
+  const SendInFlight send = found->second;
+  in_flight_.erase(found);
+  Active& active = active_.at(send.stream);
+  if (!active.accounts.empty()) note_left(active, send.step, transfer.destination, port.now());
+  const CollectivePlan& plan = *active.plan;
+  if (!active.chunks.empty() && active.chunks[send.step] < plan.slots.chunks_of(plan, active.program->step(send.step))) {
+    send_next(active, send.stream, send.step, port);
+  } else {
+    finish_step(send.stream, send.step, port);
+  }
+}
+
+void RankCollectives::on_delivered(const Transfer& transfer, CollectivePort& port) {
+  if (is_control(transfer)) return on_slots_told(transfer, port);
+  const MessageTag tag = job_.tags->unpack(transfer.tag);
+  const std::uint64_t stream = job_.tags->pack_stream(tag);
+  const auto found = active_.find(stream);
+  if (SwitchOperationName::is_one(transfer.destination)) {
+    WEFT_CHECK(found != active_.end(), "who joins an operation in switches awaits its result");
+    const Active& active = found->second;
+    const Duration work = active.plan->hop_latency(active.program->step(tag.detail), active.position);
+    if (work == Duration::zero()) {
+      finish_step(stream, tag.detail, port);
+    } else {
+      port.take_over_after(work, stream, tag.detail);
+    }
+  } else if (found != active_.end()) {
+    take_in(stream, tag.detail, port);
+  } else {
+    early_steps_[stream].push_back(tag.detail);
+  }
+}
+
+void RankCollectives::on_taken_over(std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
+  finish_step(stream, step, port);
+}
+
+std::vector<OpId> RankCollectives::ops_under_way() const {
+  std::vector<OpId> ops;
+  for (const auto& [stream, active] : active_) ops.push_back(active.op);
+  return ops;
+}
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private links: the ways between endpoints of one host that no other transfer ever takes.
+//
+// Where it sits: host/private builds them for the ranks that a job has on a host; inside_network
+// moves transfers over them.
+//
+// Model: links of NVSwitches and cables between two endpoints carry what stays inside the host and
+// nothing else (topologies/topology). So transfers among a set of endpoints share no link with
+// others as long as all of them have one way to each other, over such links: no way over PCIe,
+// which traffic of the NICs takes too, and no choice of ways, which hashing would make.
+// Two sets whose links are alike, in the order of their endpoints, move the same transfers in the
+// same time.
+// Thread safety: immutable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/values/ids.hpp"
+#include "core/values/units.hpp"
+#include "network/routing/path_delay.hpp"
+
+namespace weft {
+
+class Topology;
+
+class PrivateLinks {
+ public:
+  struct Way {
+    std::vector<LinkId> links;  ///< numbers among the private links, from 0
+    PathDelay delay;
+    friend bool operator==(const Way&, const Way&) = default;
+  };
+
+  /// Null where the links of these endpoints are not private. Requires: endpoints of one host,
+  /// each once.
+  static std::shared_ptr<const PrivateLinks> among(const Topology& topology, const LinkDelays& delays,
+                                                   std::vector<NodeId> endpoints);
+
+  std::span<const NodeId> endpoints() const { return endpoints_; }
+  /// Place of an endpoint in endpoints(). Requires: it is one of them.
+  std::size_t place_of(NodeId endpoint) const;
+  /// Requires: two different places.
+  const Way& way(std::size_t from, std::size_t to) const { return ways_[from * endpoints_.size() + to]; }
+  /// Bits per second, by number.
+  std::span<const double> capacities_bps() const { return capacities_bps_; }
+  /// In the topology, by number.
+  std::span<const LinkId> links() const { return links_; }
+  bool is_like(const PrivateLinks& other) const { return ways_ == other.ways_ && capacities_bps_ == other.capacities_bps_; }
+
+ private:
+  PrivateLinks() = default;
+
+  std::vector<NodeId> endpoints_;
+  std::vector<Way> ways_;  ///< by two places
+  std::vector<LinkId> links_;
+  std::vector<double> capacities_bps_;
+};
+
+}  // namespace weft

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/simulation/inside_rows.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/values/fingerprint.hpp"
+#include "workloads/dag/dag.hpp"
+
+namespace weft {
+
+std::size_t InsideRows::Hash::operator()(const Key& key) const {
+  return mix64(reinterpret_cast<std::uintptr_t>(key.replay) ^
+               mix64(key.stream ^ mix64(std::uint64_t{key.attempt.index()} << 32 | key.role)));
+}
+
+FinishedTransfer InsideRows::finished(const InsideRecords::Replayed& replayed, const CollectiveReplay::Moved& moved) const {
+  const RunningJob& job = attempts_.at(replayed.attempt);
+  MessageTag tag = job.tags->unpack(replayed.stream);
+  const std::span<const RankId> ranks = job.workload->communicators[tag.communicator].ranks(replayed.group);
+  const auto endpoint = [&](std::uint32_t position) { return (*job.endpoint_of_rank)[ranks[position].index()]; };
+  tag.detail = moved.detail;
+  FinishedTransfer finished;
+  finished.transfer = {job.attempt, endpoint(moved.source), endpoint(moved.destination), moved.connection, 0, job.tags->pack(tag),
+                       moved.size};
+  finished.start = replayed.begun + moved.start;
+  finished.end = replayed.begun + moved.end;
+  finished.ideal = moved.ideal;
+  finished.inside_host = true;
+  return finished;
+}
+
+std::uint32_t InsideRows::role_of(const InsideRecords::Replayed& replayed) const {
+  const RunningJob& job = attempts_.at(replayed.attempt);
+  const Workload& workload = *job.workload;
+  const std::uint32_t communicator = job.tags->unpack(replayed.stream).communicator;
+  return workload.role_of[workload.communicators[communicator].ranks(replayed.group).front().index()];
+}
+
+void InsideRows::add(const InsideRecords& records) {
+  for (const InsideRecords::Replayed& replayed : records.replays) add_replayed(replayed);
+  for (FinishedTransfer transfer : records.transfers) {
+    transfer.id = FlowId(static_cast<std::uint32_t>(next_id_++));
+    rows_.on_transfer_finished(transfer);
+  }
+}
+
+void InsideRows::add_replayed(const InsideRecords::Replayed& replayed) {
+  if (lists_each_) {
+    for (const CollectiveReplay::Moved& moved : replayed.replay->transfers) {
+      FinishedTransfer one = finished(replayed, moved);
+      one.id = FlowId(static_cast<std::uint32_t>(next_id_++));
+      rows_.on_transfer_finished(one);
+    }
+    return;
+  }
+  const auto [place, is_new] =
+      place_of_.try_emplace({replayed.replay.get(), replayed.attempt, role_of(replayed), replayed.stream}, alike_.size());
+  if (is_new) alike_.push_back({replayed, replayed.begun});
+  Alike& alike = alike_[place->second];
+  alike.first.begun = std::min(alike.first.begun, replayed.begun);
+  alike.last_begun = std::max(alike.last_begun, replayed.begun);
+  ++alike.times;
+}
+
+void InsideRows::share_rows(const Alike& alike) {
+  struct Shared {
+    CollectiveReplay::Moved first;
+    std::uint64_t transfers = 0;
+    Duration start = Duration::max();
+    Duration end;
+  };
+  // by size, completion and ideal time
+  std::map<std::tuple<Bytes, Duration, Duration>, Shared> shared;
+  for (const CollectiveReplay::Moved& moved : alike.first.replay->transfers) {
+    Shared& of = shared.try_emplace({moved.size, moved.end - moved.start, moved.ideal}, Shared{moved, 0, moved.start, moved.end})
+                     .first->second;
+    ++of.transfers;
+    of.start = std::min(of.start, moved.start);
+    of.end = std::max(of.end, moved.end);
+  }
+  for (const auto& [figures, of] : shared) {
+    FinishedTransfer one = finished(alike.first, of.first);
+    one.id = FlowId(static_cast<std::uint32_t>(next_id_));
+    const std::uint64_t transfers = of.transfers * alike.times;
+    next_id_ += transfers;
+    rows_.add_alike(one, transfers, alike.first.begun + of.start, alike.last_begun + of.end);
+  }
+}
+
+void InsideRows::finish() {
+  for (const Alike& alike : alike_) share_rows(alike);
+}
+
+}  // namespace weft
