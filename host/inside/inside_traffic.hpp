@@ -18,6 +18,7 @@
 #include "core/engine/entity.hpp"
 #include "host/inside/inside_records.hpp"
 #include "host/inside/island.hpp"
+#include "host/ranks/rank_timers.hpp"
 
 namespace weft {
 
@@ -44,6 +45,8 @@ class InsideTraffic {
   /// A rank sends. If false, the network has to take it.
   bool start(std::uint32_t slot, const Transfer& transfer, EventContext& context);
   void on_due(const InsideDue& due, EventContext& context);
+  /// What ranks wait for, until the host posts it.
+  RankTimers& timers() { return timers_; }
   /// Whether ranks were told of anything since it was last asked.
   bool take_told();
 
@@ -66,6 +69,7 @@ class InsideTraffic {
   InsideWiring& wiring_;
   const Island::Runners& runners_;
   std::vector<OfSlot> slots_;
+  RankTimers timers_;
   Islands islands_;  ///< by number ascending
   std::uint64_t islands_count_ = 0;
   InsideRecords records_;  ///< of islands that are gone

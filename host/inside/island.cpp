@@ -68,7 +68,7 @@ InsideNetwork Island::make_network() const {
 
 bool Island::begin(const Group& group, const CollectiveTrial::Begin& begin, std::uint64_t stream, const CollectivePlan& plan,
                    EventContext& context) {
-  if (!undisturbed_ || undisturbed_->stream != stream) {
+  if (!undisturbed_ || undisturbed_->stream != stream || undisturbed_->group != &group) {
     if (undisturbed_) go_on(context);
     if (running_ > 0 || (network_ != nullptr && !network_->is_idle()) || !wiring_.replays.awaits_all(plan)) {
       ++running_;
@@ -264,7 +264,14 @@ void Island::stop(Time now) {
     std::vector<FinishedTransfer>& transfers_;
   };
   Deaf deaf(transfers_);
-  if (network_ != nullptr) network_->advance(now, deaf);
+  const auto note_busy = [&](const InsideNetwork& network) {
+    busy_until_ = std::max(busy_until_, network.flows().active_flows() > 0 ? now : network.busy_until());
+  };
+  if (network_ != nullptr) {
+    network_->advance(now, deaf);
+    note_busy(*network_);
+  }
+  if (undisturbed_) note_busy(trial_of(*undisturbed_, now)->network());
 }
 
 Time Island::busy_until() const { return network_ == nullptr ? busy_until_ : std::max(busy_until_, network_->busy_until()); }

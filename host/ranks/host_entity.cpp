@@ -19,7 +19,9 @@ HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wir
 
 void HostEntity::handle(const Event& event, EventContext& context) {
   take(event, context);
-  if (inside_ && inside_->take_told()) report_told(context);
+  if (!inside_) return;
+  if (inside_->take_told()) report_told(context);
+  inside_->timers().post(context);
 }
 
 void HostEntity::report_told(EventContext& context) {
@@ -73,21 +75,29 @@ void HostEntity::take(const Event& event, EventContext& context) {
     case compute_done:
     case receive_done:
     case launch_done:
-    case checkpoint_written: {
-      const auto payload = event.payload_as<RankTimerPayload>();
-      RankRunner* const runner = runners_[payload.slot].get();
-      if (runner == nullptr || runner->attempt() != payload.attempt) {
-        // The end of an op that was moved outlives the rank.
-        WEFT_CHECK(event.kind == compute_done || stopped_.contains(payload.attempt), "a timer finds its rank running");
-        return;
-      }
-      runner->on_timer(event.kind, payload, context);
-      report(*runner, context);
+    case checkpoint_written:
+      take_timer(event.kind, event.payload_as<RankTimerPayload>(), context);
+      return;
+    case several_ranks: {
+      const auto ranks = event.payload_as<SeveralRanksPayload>();
+      RankTimers::each(ranks,
+                       [&](const RankTimerPayload& timer) { take_timer(static_cast<std::uint16_t>(ranks.kind), timer, context); });
       return;
     }
     default:
       fail_check("event.kind is known", fmt::format("a host knows event kind {}", event.kind), __FILE__, __LINE__);
   }
+}
+
+void HostEntity::take_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context) {
+  RankRunner* const runner = runners_[payload.slot].get();
+  if (runner == nullptr || runner->attempt() != payload.attempt) {
+    // The end of an op that was moved outlives the rank.
+    WEFT_CHECK(kind == compute_done || stopped_.contains(payload.attempt), "a timer finds its rank running");
+    return;
+  }
+  runner->on_timer(kind, payload, context);
+  report(*runner, context);
 }
 
 RankRunner* HostEntity::runner_at(NodeId endpoint, AttemptId attempt) {

@@ -82,6 +82,7 @@ class HostEntity final : public Entity {
 
  private:
   void take(const Event& event, EventContext& context);
+  void take_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context);
   /// Null if what is said is about an attempt that was stopped.
   RankRunner* runner_at(NodeId endpoint, AttemptId attempt);
   void start(AttemptId attempt, EventContext& context);

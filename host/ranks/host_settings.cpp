@@ -49,10 +49,11 @@ constexpr std::array host_rows = {
                     "collective of theirs once for all hosts, layers and iterations in which it goes alike (flow mode); results "
                     "are the same. auto: where a job has 512 ranks or more",
          .origin = "exact: such transfers share no link with others, host/inside/island.hpp",
-         .unused = {{"network = none", "job mode simulates no ranks"},
-                    {"mode = packet", "in packet mode the network has all transfers"},
+         .unused = {{"mode != flow", "hosts move transfers by themselves in flow mode only"},
                     {"mode = flow and flow.allocation != max_min",
-                     "hosts have links of their own only where rates are max-min fair"}}}),
+                     "hosts have links of their own only where rates are max-min fair"},
+                    {"mode = flow and flow.routing = adaptive", "adaptive paths depend on the order within an instant"},
+                    {"mode = flow and flow.routing = adaptive_global", "adaptive paths depend on the order within an instant"}}}),
     param<&HostSettings::kernel_launch_latency>(
         {.name = "kernel_launch_latency",
          .default_text = "0ns",

@@ -249,9 +249,13 @@ void RankCollectives::on_slots_told(const Transfer& transfer, CollectivePort& po
     if (account->taken + needed > active.plan->slots.count()) return;
     account->taken += needed;
     if (account->held_since != Time::max()) {
-      account->held += port.now() - std::exchange(account->held_since, Time::max());
-      ++account->times_held;
-      account->held_step = step;
+      const Duration held = port.now() - std::exchange(account->held_since, Time::max());
+      account->held += held;
+      // It does not count which of two things came first at one instant.
+      if (held > Duration::zero()) {
+        ++account->times_held;
+        account->held_step = step;
+      }
     }
     ++account->leaving;
     account->waiting.pop();

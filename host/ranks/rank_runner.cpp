@@ -89,7 +89,7 @@ bool RankRunner::end_iteration(Duration exposed, EventContext& context) {
   if (!job_.has_checkpoint_after(iteration_)) return true;
   send_checkpoint(context);
   if (job_.checkpoint_write == Duration::zero()) return true;
-  context.schedule(job_.checkpoint_write, EventClass::timer, checkpoint_written, timer(0));
+  schedule(job_.checkpoint_write, checkpoint_written, timer(0), context);
   return false;
 }
 
@@ -98,6 +98,14 @@ void RankRunner::send_checkpoint(EventContext& context) {
   const auto part = std::ranges::lower_bound(*job_.checkpoint, rank_, {}, &StoredData::rank);
   if (part == job_.checkpoint->end() || part->rank != rank_) return;
   shared_.network.start({job_.attempt, endpoint_, part->store, storage_connection, 0, iteration_, part->size}, context);
+}
+
+void RankRunner::schedule(Duration delay, RankTimer kind, const RankTimerPayload& payload, EventContext& context) {
+  if (inside_ != nullptr) {
+    inside_->timers().add(delay, kind, payload);
+  } else {
+    context.schedule(delay, EventClass::timer, kind, payload);
+  }
 }
 
 void RankRunner::note_round(Time now) {
@@ -171,7 +179,7 @@ void RankRunner::start_compute(OpId op, const Op& description, EventContext& con
 
 void RankRunner::plan_ends(const std::vector<ComputeClock::End>& ends, EventContext& context) {
   for (const ComputeClock::End& end : ends) {
-    context.schedule(end.in, EventClass::timer, compute_done, timer(end.op.index(), end.version));
+    schedule(end.in, compute_done, timer(end.op.index(), end.version), context);
   }
 }
 
@@ -201,7 +209,7 @@ void RankRunner::start_collective(OpId op, const Op& description, EventContext& 
   } else if (plan->launch_latency == Duration::zero()) {
     run_collective(op, context);
   } else {
-    context.schedule(plan->launch_latency, EventClass::timer, launch_done, timer(op.index()));
+    schedule(plan->launch_latency, launch_done, timer(op.index()), context);
   }
 }
 
@@ -234,7 +242,7 @@ void RankRunner::go_on_with(OpId op) {
 }
 
 void RankRunner::take_over_after(Duration delay, std::uint64_t stream, std::uint32_t step, EventContext& context) {
-  context.schedule(delay, EventClass::timer, receive_done, timer(step, stream));
+  schedule(delay, receive_done, timer(step, stream), context);
 }
 
 void RankRunner::hand_over(const Transfer& transfer, EventContext& context) {

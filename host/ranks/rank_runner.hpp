@@ -32,30 +32,12 @@
 #include "host/ranks/compute_clock.hpp"
 #include "host/ranks/job.hpp"
 #include "host/ranks/rank_collectives.hpp"
+#include "host/ranks/rank_timers.hpp"
 #include "network/network_model.hpp"
 
 namespace weft {
 
 class InsideTraffic;
-
-/// Timer events of a host about its ranks.
-enum RankTimer : std::uint16_t {
-  compute_done = 300,  ///< payload RankTimerPayload
-  /// Payload RankTimerPayload: a received message has been taken over and added up.
-  receive_done = 301,
-  launch_done = 302,         ///< payload RankTimerPayload: a collective's first steps may run
-  checkpoint_written = 303,  ///< payload RankTimerPayload: the next iteration begins
-};
-
-struct RankTimerPayload {
-  std::uint32_t slot = 0;   ///< which of the host's endpoints
-  std::uint32_t index = 0;  ///< compute_done, launch_done: op; receive_done: step
-  /// compute_done: ComputeClock's version; receive_done: the collective, as
-  /// MessageTags::pack_stream.
-  std::uint64_t stream = 0;
-  AttemptId attempt;  ///< of the rank's job; another may run at that endpoint by now
-  std::uint32_t reserved = 0;
-};
 
 /// One op's stretch of time at one rank.
 struct OpRecord {
@@ -145,6 +127,7 @@ class RankRunner {
   static constexpr std::uint64_t rounds_per_instant_max = 1'000'000;
 
   RankTimerPayload timer(std::uint32_t index, std::uint64_t stream = 0) const { return {slot_, index, stream, job_.attempt, 0}; }
+  void schedule(Duration delay, RankTimer kind, const RankTimerPayload& payload, EventContext& context);
   void note_round(Time now);
   /// Returns whether the next iteration may begin at once.
   bool end_iteration(Duration exposed, EventContext& context);

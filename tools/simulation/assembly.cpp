@@ -134,7 +134,8 @@ bool Assembly::goes_on_after_launch() {
 bool Assembly::has_private_links() const {
   const auto use = filled<HostSettings>(scenario.parameters.of("host")).private_links;
   if (use == PrivateLinksUse::off || scenario.mode != Mode::flow) return false;
-  if (detects_congestion(scenario) || network_changes(scenario)) return false;
+  // Adaptive paths depend on which of the transfers of an instant begins first.
+  if (detects_congestion(scenario) || network_changes(scenario) || is_adaptive(flow_settings->routing)) return false;
   if (scenario.parameters.of("flow").text("allocation") != "max_min") return false;
   const auto is_stored = [](const JobSpec& job) { return job.data > Bytes::zero() || job.checkpoint > Bytes::zero(); };
   if (std::ranges::any_of(scenario.jobs, is_stored)) return false;

@@ -182,10 +182,15 @@ void ResultRows::add_unfinished_jobs(std::span<const JobRecord> records) {
   }
 }
 
-void ResultRows::add_communicators(std::span<const RankExposure> exposures) {
+void ResultRows::add_communicators(std::span<const RankExposure> given) {
   // by ranks, communicator: over all ranks
   std::map<JobId, std::map<std::uint32_t, std::vector<double>>> exposed_s;
-  for (const RankExposure& exposure : exposures) {
+  // Sums do not depend on which of several ranks was done first at an instant.
+  std::vector<const RankExposure*> by_rank;
+  for (const RankExposure& exposure : given) by_rank.push_back(&exposure);
+  std::ranges::stable_sort(by_rank, {}, [](const RankExposure* one) { return std::pair(one->attempt, one->rank); });
+  for (const RankExposure* const one : by_rank) {
+    const RankExposure& exposure = *one;
     const RunningJob& attempt = attempts_.at(exposure.attempt);
     const double stands_for = ranks_alike(attempt, exposure.rank);
     std::vector<double>& of_workload = exposed_s[attempt.job][attempt.workload->rank_count];

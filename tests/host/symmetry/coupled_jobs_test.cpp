@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "host/symmetry/job_link_demand.hpp"
 #include "topologies/topology.hpp"

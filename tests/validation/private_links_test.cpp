@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hosts that move what stays on links of their own (host/inside/island) say what the network says:
+// the same runs with and without, to the tick.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/values/random.hpp"
+#include "tests/long_runs.hpp"
+#include "tests/tools/results/rows_as_text.hpp"
+#include "tests/validation/scenario_run.hpp"
+
+namespace weft::private_links_test {
+namespace {
+
+/// A run's rows; of transfers without their numbers and in an order of their own, as those of hosts
+/// are told of at the end.
+struct Told {
+  RunSummary summary;
+  std::vector<std::string> transfers;
+  std::string others;
+};
+
+Told told(const RunFlags& given, const std::string& use, std::uint32_t threads = 1) {
+  RunFlags flags = given;
+  flags.settings.push_back("host.private_links=" + use);
+  Scenario scenario = load_scenario(flags);
+  MemorySink sink;
+  RunOptions options;
+  options.threads = threads;
+  Told run;
+  run.summary = weft::run(scenario, sink, options).summary;
+  for (const FlowRow& row : sink.flows) {
+    std::string text;
+    for (const Column<FlowRow>& column : TableOf<FlowRow>::columns()) {
+      if (column.info.name != "flow_id") text += cell_text(column.cell(row)) + ",";
+    }
+    run.transfers.push_back(std::move(text));
+  }
+  std::ranges::sort(run.transfers);
+  sink.flows.clear();
+  run.others = all_rows_text(sink) + rows_text(sink.attempts);
+  return run;
+}
+
+void expect_alike(const Told& by_hosts, const Told& by_network) {
+  EXPECT_EQ(by_hosts.others, by_network.others);
+  EXPECT_EQ(by_hosts.transfers, by_network.transfers);
+  EXPECT_EQ(by_hosts.summary.makespan, by_network.summary.makespan);
+  EXPECT_EQ(by_hosts.summary.busiest_link, by_network.summary.busiest_link);
+  EXPECT_EQ(by_hosts.summary.max_link_utilization, by_network.summary.max_link_utilization);
+  EXPECT_EQ(by_hosts.summary.notes, by_network.summary.notes);
+  EXPECT_EQ(by_hosts.summary.standstill.size(), by_network.summary.standstill.size());
+}
+
+/// Clusters in which ranks of several jobs talk inside hosts and between them, in order and at once.
+class Drawn {
+ public:
+  explicit Drawn(std::uint32_t seed) : random_(34, seed, 1) {
+    gpus_ = std::uint64_t{2} << random_.below(3);
+    const std::string inside = pick({"nvswitch", "nvswitch", "nvswitch", "full_mesh"});
+    text_ = fmt::format("mode: FLOW\ntopology {{ builder: \"{}\" {} {} {} {} }}\n", pick({"rail_optimized", "clos"}),
+                        setting("hosts", "4"), setting("gpus_per_host", std::to_string(gpus_)),
+                        setting("nics_per_host", pick({"1", std::to_string(gpus_)})), setting("inside", inside));
+    const std::uint64_t jobs = 1 + random_.below(4);
+    for (std::uint64_t job = 0; job < jobs; ++job) add_job(job);
+    for (std::uint64_t event = random_.below(3); event > 0; --event) add_event();
+    set("flow.routing", pick({"ecmp", "ecmp", "e_ecmp", "spray"}));
+    set("flow.queue_pairs", pick({"1", "4"}));
+    set("flow.priorities", pick({"strict", "none"}));
+    set("flow.nvlink_latency", pick({"500ns", "1us", "0ns"}));
+    set("flow.completion_latency", pick({"200ns", "0ns"}));
+    set("collective.slots", pick({"1", "2", "8"}));
+    set("collective.protocol", pick({"auto", "simple", "ll", "ideal"}));
+    set("collective.all_reduce", pick({"auto", "ring", "double_binary_tree", "direct", "hierarchical"}));
+    set("collective.all_gather", pick({"auto", "ring", "direct"}));
+    set("host.reduction_time_per_mib", pick({"0ns", "3us"}));
+    set("host.compute_slowdown", pick({"1", "1.3"}));
+    set("host.straggler_share", pick({"0", "0.3"}));
+    set("flow.reducing_switches", pick({"none", "none", "all"}));
+    set("host.fold_ranks", "off");
+  }
+
+  std::string scenario() const { return text_; }
+
+ private:
+  std::string pick(const std::vector<std::string>& choices) { return choices[random_.below(choices.size())]; }
+  static std::string setting(const std::string& name, const std::string& value) {
+    return fmt::format("set {{ name: \"{}\" value: \"{}\" }}", name, value);
+  }
+  void set(const std::string& name, const std::string& value) { text_ += setting(name, value) + "\n"; }
+
+  void add_job(std::uint64_t number) {
+    const std::uint64_t ranks = std::uint64_t{2} << random_.below(5);
+    text_ +=
+        fmt::format("job {{ name: \"job{}\" gpus: {} iterations: {} submit: \"{}us\" workload {{ file: \"job{}.textproto\" }} }}\n",
+                    number, std::min(ranks, 4 * gpus_), 1 + random_.below(3), random_.below(3) * random_.below(4000), number);
+    workloads.push_back(workload(std::min(ranks, 4 * gpus_)));
+  }
+
+  std::string workload(std::uint64_t ranks) {
+    std::string text = fmt::format("ranks: {}\n", ranks);
+    std::vector<std::string> groups = {"world"};
+    for (std::uint64_t size = 2; size < ranks; size *= 2) {
+      for (const std::uint64_t stride : {std::uint64_t{1}, ranks / size}) {
+        if (random_.below(3) == 0 || ranks % (size * stride) != 0) continue;
+        groups.push_back(fmt::format("g{}_{}", size, stride));
+        text += fmt::format("communicator {{ name: \"{}\" size: {} stride: {} priority: {} }}\n", groups.back(), size, stride,
+                            random_.below(3));
+      }
+    }
+    text += "role {\n";
+    const std::uint64_t ops = 2 + random_.below(10);
+    for (std::uint64_t op = 0; op < ops; ++op) add_op(op, groups, text);
+    return text + "}\n";
+  }
+
+  void add_op(std::uint64_t op, const std::vector<std::string>& groups, std::string& text) {
+    const std::string& group = groups[random_.below(groups.size())];
+    // Mostly one after the other, sometimes beside each other.
+    const std::string after = op > 0 && random_.below(4) > 0 ? fmt::format(" deps: \"o{}\"", op - 1) : "";
+    if (random_.below(3) == 0) {
+      text += fmt::format("op {{ name: \"o{}\" compute {{ duration: \"{}us\" }}{} }}\n", op, 1 + random_.below(200), after);
+      return;
+    }
+    const std::string size = fmt::format("{}{}", 1 + random_.below(900), pick({"B", "kB", "kB", "kB", "MB"}));
+    if (random_.below(5) == 0) {
+      text += fmt::format("op {{ name: \"s{}\" send {{ communicator: \"{}\" peer_offset: 1 tag: {} size: \"{}\" }}{} }}\n", op,
+                          group, op, size, after);
+      text += fmt::format("op {{ name: \"o{}\" receive {{ communicator: \"{}\" peer_offset: -1 tag: {} size: \"{}\" }}{} }}\n", op,
+                          group, op, size, after);
+      return;
+    }
+    const std::string type =
+        pick({"ALL_REDUCE", "ALL_REDUCE", "ALL_GATHER", "REDUCE_SCATTER", "ALL_TO_ALL", "BROADCAST", "BARRIER"});
+    text += fmt::format("op {{ name: \"o{}\" collective {{ type: {} communicator: \"{}\"{} }}{} }}\n", op, type, group,
+                        type == "BARRIER" ? "" : fmt::format(" size: \"{}\"", size), after);
+  }
+
+  void add_event() {
+    const std::uint64_t at_us = random_.below(20'000);
+    const std::string what =
+        pick({fmt::format("fail {{ part: \"host{}\" repair: \"2ms\" }}", random_.below(4)),
+              fmt::format("drain {{ hosts: \"{}\" for: \"3ms\" }}", random_.below(4)), "cancel { job: \"job0\" }"});
+    text_ += fmt::format("event {{ at: \"{}us\" {} }}\n", at_us, what);
+  }
+
+  RandomStream random_;
+  std::uint64_t gpus_ = 0;
+  std::string text_;
+
+ public:
+  std::vector<std::string> workloads;
+};
+
+RunFlags written(const ScratchFolder& folder, const Drawn& drawn) {
+  for (std::size_t job = 0; job < drawn.workloads.size(); ++job)
+    folder.write(fmt::format("job{}.textproto", job), drawn.workloads[job]);
+  RunFlags flags;
+  flags.scenario_file = folder.write("scenario.textproto", drawn.scenario());
+  return flags;
+}
+
+// Expectation: whatever several jobs do at once, with priorities, slots, failures, drains and
+// stragglers, hosts find every time to the tick that the network finds, and the same bytes.
+TEST(PrivateLinks, HostsSayWhatTheNetworkSays) {
+  const std::uint32_t scenarios = WEFT_SANITIZED ? 20 : long_runs() ? 1000 : 80;
+  std::uint32_t fewer_events = 0;
+  for (std::uint32_t seed = 0; seed < scenarios; ++seed) {
+    const Drawn drawn(seed);
+    const ScratchFolder folder;
+    const RunFlags flags = written(folder, drawn);
+    std::string all = drawn.scenario();
+    for (const std::string& workload : drawn.workloads) all += workload;
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, all));
+    const Told by_hosts = told(flags, "on");
+    const Told by_network = told(flags, "off");
+    expect_alike(by_hosts, by_network);
+    if (testing::Test::HasFailure()) return;
+    if (by_hosts.summary.events < by_network.summary.events) ++fewer_events;
+  }
+  EXPECT_GT(fewer_events, scenarios / 2) << "hosts move something in most of them";
+}
+
+TEST(PrivateLinks, AreTheSameOnAnyNumberOfThreads) {
+  const std::uint32_t scenarios = WEFT_SANITIZED ? 3 : 15;
+  for (std::uint32_t seed = 0; seed < scenarios; ++seed) {
+    const Drawn drawn(seed);
+    const ScratchFolder folder;
+    const RunFlags flags = written(folder, drawn);
+    SCOPED_TRACE(seed);
+    const Told one = told(flags, "on");
+    for (const std::uint32_t threads : {2U, 8U}) {
+      const Told several = told(flags, "on", threads);
+      EXPECT_EQ(several.summary.fingerprint, one.summary.fingerprint) << threads;
+      expect_alike(several, one);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace weft::private_links_test
