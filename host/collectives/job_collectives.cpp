@@ -39,6 +39,18 @@ NodeId JobCollectives::switch_operation(const CollectivePlan& plan, std::uint16_
   return found->second;
 }
 
+const CollectivePlan* JobCollectives::find(const Op& op, GroupId group, std::uint32_t position, Recent& recent) const {
+  const GroupLayout& layout = this->layout(op.communicator, group);
+  if (layout.ranks() < 2) return nullptr;
+  const CollectiveRequest asked = request(op, layout, position);
+  for (const auto& [known, plan] : recent.plans) {
+    if (plan != nullptr && known == asked) return plan;
+  }
+  const CollectivePlan* const plan = find(op, group, position);
+  recent.plans[recent.next++ % recent.plans.size()] = {asked, plan};
+  return plan;
+}
+
 const CollectivePlan* JobCollectives::find(const Op& op, GroupId group, std::uint32_t position) const {
   const GroupLayout& layout = this->layout(op.communicator, group);
   if (layout.ranks() < 2) return nullptr;

@@ -6,10 +6,13 @@
 // Thread safety: immutable once prepared.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/values/ids.hpp"
@@ -20,9 +23,17 @@ namespace weft {
 
 class JobCollectives {
  public:
+  /// What somebody has asked for before; asked again, it is found sooner.
+  struct Recent {
+    std::array<std::pair<CollectiveRequest, const CollectivePlan*>, 4> plans{};
+    std::size_t next = 0;
+  };
+
   /// The plan for a member of `group` at `position`; null for a group of one rank, which has
   /// nothing to do. Requires: `op` is a collective of the job's workload.
   const CollectivePlan* find(const Op& op, GroupId group, std::uint32_t position) const;
+  /// The same. Requires: `recent` has been used with this object only.
+  const CollectivePlan* find(const Op& op, GroupId group, std::uint32_t position, Recent& recent) const;
   /// The operation in switches that an in_network step of a plan of `group` joins, as a Transfer's
   /// destination. Requires: find() returned the plan.
   NodeId switch_operation(const CollectivePlan& plan, std::uint16_t communicator, GroupId group, const CollectiveStep& step,

@@ -31,7 +31,6 @@ struct InsideRecords {
   std::vector<Replayed> replays;            ///< in order of their ends
   std::vector<FinishedTransfer> transfers;  ///< of all others, in the order in which they left their sources
   std::map<LinkId, Bytes> link_bytes;       ///< of all
-  std::vector<UnfinishedTransfer> unfinished;
   Time busy_until;  ///< since when nothing has been under way
 };
 

@@ -61,7 +61,7 @@ void InsideTraffic::add_island(const RunningJob& job, const std::vector<Island::
   auto links = PrivateLinks::among(wiring_.topology, wiring_.delays, std::move(endpoints));
   if (links == nullptr) return;
   Island& island =
-      *islands_.emplace_back(std::make_unique<Island>(islands_count_++, wiring_, job, members, std::move(links), runners_));
+      *islands_.emplace_back(std::make_unique<Island>(islands_count_++, wiring_, job, members, std::move(links), runners_, told_));
   const std::vector<Communicator>& communicators = job.workload->communicators;
   for (const Island::Member& member : members) {
     OfSlot& of_slot = slots_[member.slot];
@@ -128,16 +128,19 @@ void InsideTraffic::on_due(const InsideDue& due, EventContext& context) {
   if (island != islands_.end()) (*island)->on_due(context);
 }
 
-bool InsideTraffic::take_told() {
-  bool told = false;
-  for (const std::unique_ptr<Island>& island : islands_) told |= island->take_told();
-  return told;
-}
-
 Time InsideTraffic::busy_until() const {
   Time until = records_.busy_until;
   for (const std::unique_ptr<Island>& island : islands_) until = std::max(until, island->busy_until());
   return until;
+}
+
+std::vector<UnfinishedTransfer> InsideTraffic::unfinished() const {
+  std::vector<UnfinishedTransfer> all;
+  for (const std::unique_ptr<Island>& island : islands_) {
+    const std::vector<UnfinishedTransfer> of_island = island->unfinished();
+    all.insert(all.end(), of_island.begin(), of_island.end());
+  }
+  return all;
 }
 
 InsideRecords InsideTraffic::records(Time now) const {

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/engine/entity.hpp"
@@ -47,11 +47,13 @@ class InsideTraffic {
   void on_due(const InsideDue& due, EventContext& context);
   /// What ranks wait for, until the host posts it.
   RankTimers& timers() { return timers_; }
-  /// Whether ranks were told of anything since it was last asked.
-  bool take_told();
+  /// Slots whose ranks were told of anything since it was last asked, some of them several times.
+  std::vector<std::uint32_t> take_told() { return std::exchange(told_, {}); }
 
   /// Since when nothing has been under way.
   Time busy_until() const;
+  /// Transfers that never leave their sources if nothing else happens.
+  std::vector<UnfinishedTransfer> unfinished() const;
   /// Until `now`. Requires: all that happens before has happened.
   InsideRecords records(Time now) const;
 
@@ -70,6 +72,7 @@ class InsideTraffic {
   const Island::Runners& runners_;
   std::vector<OfSlot> slots_;
   RankTimers timers_;
+  std::vector<std::uint32_t> told_;
   Islands islands_;  ///< by number ascending
   std::uint64_t islands_count_ = 0;
   InsideRecords records_;  ///< of islands that are gone

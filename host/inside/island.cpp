@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "core/check.hpp"
 #include "host/ranks/rank_runner.hpp"
@@ -21,12 +22,10 @@ class Island::Observer final : public InsideObserver {
  public:
   Observer(Island& island, EventContext& context) : island_(island), context_(context) {}
   void on_sent(const Transfer& transfer, Time) override {
-    island_.has_told_ = true;
-    island_.runner_at(transfer.source).on_sent(transfer, context_);
+    island_.telling(island_.member_at(transfer.source)).on_sent(transfer, context_);
   }
   void on_delivered(const Transfer& transfer, Time) override {
-    island_.has_told_ = true;
-    island_.runner_at(transfer.destination).on_delivered(transfer, context_);
+    island_.telling(island_.member_at(transfer.destination)).on_delivered(transfer, context_);
   }
   void on_transfer_finished(const FinishedTransfer& finished) override { island_.transfers_.push_back(finished); }
 
@@ -36,7 +35,7 @@ class Island::Observer final : public InsideObserver {
 };
 
 Island::Island(std::uint64_t number, InsideWiring& wiring, const RunningJob& job, std::vector<Member> members,
-               std::shared_ptr<const PrivateLinks> links, const Runners& runners)
+               std::shared_ptr<const PrivateLinks> links, const Runners& runners, std::vector<std::uint32_t>& told)
     : number_(number),
       wiring_(wiring),
       job_(job),
@@ -44,6 +43,7 @@ Island::Island(std::uint64_t number, InsideWiring& wiring, const RunningJob& job
       ranks_left_(members_.size()),
       links_(std::move(links)),
       runners_(runners),
+      told_(told),
       link_bytes_(links_->links().size()) {}
 
 bool Island::has(NodeId endpoint) const { return std::ranges::find(members_, endpoint, &Member::endpoint) != members_.end(); }
@@ -55,10 +55,13 @@ Island::Group Island::group_of(std::uint16_t communicator, GroupId id, std::span
   return {communicator, id, {ranks.begin(), ranks.end()}, wiring_.replays.layout_of(links_, places)};
 }
 
-RankRunner& Island::runner_of(RankId rank) const { return *runners_[std::ranges::find(members_, rank, &Member::rank)->slot]; }
+const Island::Member& Island::member(RankId rank) const { return *std::ranges::find(members_, rank, &Member::rank); }
 
-RankRunner& Island::runner_at(NodeId endpoint) const {
-  return *runners_[std::ranges::find(members_, endpoint, &Member::endpoint)->slot];
+const Island::Member& Island::member_at(NodeId endpoint) const { return *std::ranges::find(members_, endpoint, &Member::endpoint); }
+
+RankRunner& Island::telling(const Member& member) {
+  told_.push_back(member.slot);
+  return runner(member);
 }
 
 InsideNetwork Island::make_network() const {
@@ -78,8 +81,6 @@ bool Island::begin(const Group& group, const CollectiveTrial::Begin& begin, std:
     undisturbed_->stream = stream;
     undisturbed_->plan = &plan;
     undisturbed_->group = &group;
-    undisturbed_->is_told.assign(group.ranks.size(), false);
-    undisturbed_->left = static_cast<std::uint32_t>(group.ranks.size());
   }
   undisturbed_->begun.push_back(begin);
   if (undisturbed_->begun.size() == group.ranks.size()) foresee(context);
@@ -100,8 +101,14 @@ void Island::foresee(EventContext& context) {
   undisturbed.replay = wiring_.replays.find(key);
   if (undisturbed.replay == nullptr) {
     const auto trial = trial_of(undisturbed, Time::max());
+    // It would end after the simulated clock does: let the run find that.
+    if (!trial->is_over()) return go_on(context);
     undisturbed.replay = wiring_.replays.add(key, outcome_of(undisturbed, *trial));
   }
+  undisturbed.by_end.resize(undisturbed.begun.size());
+  std::iota(undisturbed.by_end.begin(), undisturbed.by_end.end(), std::size_t{0});
+  std::ranges::sort(undisturbed.by_end, {},
+                    [&](std::size_t number) { return std::pair(undisturbed.end(number), undisturbed.begun[number].position); });
   plan_due(context);
 }
 
@@ -134,12 +141,8 @@ CollectiveReplay Island::outcome_of(const Undisturbed& undisturbed, CollectiveTr
 }
 
 Time Island::next_end() const {
-  Time next = Time::max();
-  if (!undisturbed_ || undisturbed_->replay == nullptr) return next;
-  for (std::size_t position = 0; position < undisturbed_->is_told.size(); ++position) {
-    if (!undisturbed_->is_told[position]) next = std::min(next, undisturbed_->all_begun() + undisturbed_->replay->finish[position]);
-  }
-  return next;
+  if (!undisturbed_ || undisturbed_->replay == nullptr) return Time::max();
+  return undisturbed_->end(undisturbed_->by_end[undisturbed_->told]);
 }
 
 void Island::tell_ends(EventContext& context) {
@@ -148,28 +151,24 @@ void Island::tell_ends(EventContext& context) {
   const std::shared_ptr<const CollectiveReplay> replay = undisturbed.replay;
   const Group& group = *undisturbed.group;
   std::vector<CollectiveTrial::Begin> ended;
-  for (const CollectiveTrial::Begin& begun : undisturbed.begun) {
-    if (undisturbed.is_told[begun.position] || undisturbed.all_begun() + replay->finish[begun.position] > context.now()) continue;
-    undisturbed.is_told[begun.position] = true;
-    ended.push_back(begun);
-  }
-  undisturbed.left -= static_cast<std::uint32_t>(ended.size());
+  const std::size_t count = undisturbed.by_end.size();
+  for (; undisturbed.told < count && undisturbed.end(undisturbed.by_end[undisturbed.told]) <= context.now(); ++undisturbed.told)
+    ended.push_back(undisturbed.begun[undisturbed.by_end[undisturbed.told]]);
   // What ranks do next may begin the next collective.
-  if (undisturbed.left == 0) {
+  if (undisturbed.told == count) {
     replays_.push_back({replay, job_.attempt, group.id, undisturbed.stream, undisturbed.all_begun()});
     busy_until_ = std::max(busy_until_, undisturbed.all_begun() + replay->busy_until);
     undisturbed_.reset();
   }
-  has_told_ = true;
   for (const CollectiveTrial::Begin& begun : ended) {
-    RankRunner& runner = runner_of(group.ranks[begun.position]);
-    note_holdups(*replay, group, begun, runner);
-    runner.finish_collective(begun.op, context);
+    RankRunner& ending = telling(member(group.ranks[begun.position]));
+    note_holdups(*replay, group, begun, ending);
+    ending.finish_collective(begun.op, context);
   }
 }
 
 void Island::note_holdups(const CollectiveReplay& replay, const Group& group, const CollectiveTrial::Begin& begun,
-                          RankRunner& runner) const {
+                          RankRunner& ending) const {
   for (const CollectiveReplay::Held& held : replay.held) {
     if (held.position != begun.position) continue;
     SlotHoldup holdup = held.holdup;
@@ -179,7 +178,7 @@ void Island::note_holdups(const CollectiveReplay& replay, const Group& group, co
     holdup.source = (*job_.endpoint_of_rank)[holdup.rank.index()];
     holdup.peer = (*job_.endpoint_of_rank)[group.ranks[held.peer].index()];
     holdup.communicator = group.communicator;
-    runner.collectives().note_holdup(holdup);
+    ending.collectives().note_holdup(holdup);
   }
 }
 
@@ -189,32 +188,31 @@ void Island::go_on(EventContext& context) {
   const auto trial = trial_of(undisturbed, context.now());
   const Group& group = *undisturbed.group;
   transfers_.insert(transfers_.end(), trial->transfers().begin(), trial->transfers().end());
+  std::vector<bool> is_told(group.ranks.size(), false);
+  for (std::size_t i = 0; i < undisturbed.told; ++i) is_told[undisturbed.begun[undisturbed.by_end[i]].position] = true;
   for (std::uint32_t position = 0; position < group.ranks.size(); ++position) {
-    RankCollectives& collectives = runner_of(group.ranks[position]).collectives();
-    if (undisturbed.is_told[position]) continue;
-    collectives.take_over(trial->rank(position));
+    if (!is_told[position]) runner(member(group.ranks[position])).collectives().take_over(trial->rank(position));
   }
-  std::vector<OpId> ended(group.ranks.size(), OpId::none());
+  std::vector<CollectiveTrial::Begin> ended;
   for (const CollectiveTrial::Begin& begun : undisturbed.begun) {
-    if (undisturbed.is_told[begun.position]) continue;
-    RankRunner& runner = runner_of(group.ranks[begun.position]);
+    if (is_told[begun.position]) continue;
+    RankRunner& going_on = runner(member(group.ranks[begun.position]));
     if (trial->finished(begun.position)) {
-      ended[begun.position] = begun.op;
-      for (const SlotHoldup& holdup : trial->rank(begun.position).slot_holdups()) runner.collectives().note_holdup(holdup);
+      ended.push_back(begun);
+      for (const SlotHoldup& holdup : trial->rank(begun.position).slot_holdups()) going_on.collectives().note_holdup(holdup);
     } else {
       ++running_;
-      runner.go_on_with(begun.op);
+      going_on.go_on_with(begun.op);
     }
   }
   retire_network();
   network_ = std::make_unique<InsideNetwork>(std::move(trial->network()));
-  for (const CollectiveTrial::Timer& timer : trial->timers())
-    runner_of(group.ranks[timer.position]).take_over_after(timer.at - context.now(), timer.stream, timer.step, context);
-  plan_due(context);
-  has_told_ = true;
-  for (std::uint32_t position = 0; position < group.ranks.size(); ++position) {
-    if (!ended[position].is_none()) runner_of(group.ranks[position]).finish_collective(ended[position], context);
+  for (const CollectiveTrial::Timer& timer : trial->timers()) {
+    runner(member(group.ranks[timer.position])).take_over_after(timer.at - context.now(), timer.stream, timer.step, context);
   }
+  plan_due(context);
+  for (const CollectiveTrial::Begin& begun : ended)
+    telling(member(group.ranks[begun.position])).finish_collective(begun.op, context);
 }
 
 void Island::retire_network() {
@@ -276,6 +274,11 @@ void Island::stop(Time now) {
 
 Time Island::busy_until() const { return network_ == nullptr ? busy_until_ : std::max(busy_until_, network_->busy_until()); }
 
+std::vector<UnfinishedTransfer> Island::unfinished() const {
+  if (undisturbed_) return trial_of(*undisturbed_, Time::max())->network().unfinished();
+  return network_ == nullptr ? std::vector<UnfinishedTransfer>() : network_->unfinished();
+}
+
 void Island::add_to(InsideRecords& records, Time now) const {
   records.replays.insert(records.replays.end(), replays_.begin(), replays_.end());
   records.transfers.insert(records.transfers.end(), transfers_.begin(), transfers_.end());
@@ -285,8 +288,6 @@ void Island::add_to(InsideRecords& records, Time now) const {
   };
   const auto add_network = [&](const InsideNetwork& network) {
     add(network.link_bytes(now), 1);
-    const std::vector<UnfinishedTransfer> unfinished = network.unfinished();
-    records.unfinished.insert(records.unfinished.end(), unfinished.begin(), unfinished.end());
   };
   records.busy_until = std::max(records.busy_until, busy_until());
   std::map<const CollectiveReplay*, std::int64_t> times;

@@ -87,8 +87,9 @@ class Island {
   using Runners = std::vector<std::unique_ptr<RankRunner>>;
 
   /// Keeps references. `runners`: by slot. The links are those of the members, in their order.
+  /// `told`: where slots are put down whose ranks are told of anything.
   Island(std::uint64_t number, InsideWiring& wiring, const RunningJob& job, std::vector<Member> members,
-         std::shared_ptr<const PrivateLinks> links, const Runners& runners);
+         std::shared_ptr<const PrivateLinks> links, const Runners& runners, std::vector<std::uint32_t>& told);
 
   std::uint64_t number() const { return number_; }
   AttemptId attempt() const { return job_.attempt; }
@@ -107,13 +108,12 @@ class Island {
   /// A rank sends to another member.
   void start(const Transfer& transfer, EventContext& context);
   void on_due(EventContext& context);
-  /// Whether ranks were told of anything since it was last asked.
-  bool take_told() { return std::exchange(has_told_, false); }
-
   /// Nobody is told of anything any more.
   void stop(Time now);
   /// Since when nothing has been under way.
   Time busy_until() const;
+  /// Transfers that never leave their sources if nothing else happens.
+  std::vector<UnfinishedTransfer> unfinished() const;
   /// All that has happened until `now`. Requires: all that happens before has been told.
   void add_to(InsideRecords& records, Time now) const;
 
@@ -125,15 +125,19 @@ class Island {
     const CollectivePlan* plan = nullptr;
     const Group* group = nullptr;
     std::vector<CollectiveTrial::Begin> begun;  ///< in order of time
-    /// Once all have begun.
+    /// Once all have begun, like the next two.
     std::shared_ptr<const CollectiveReplay> replay;
-    std::vector<bool> is_told;  ///< by position: that it has ended
-    std::uint32_t left = 0;     ///< positions that have not been told
+    std::vector<std::size_t> by_end;  ///< numbers of `begun`
+    std::size_t told = 0;             ///< of these, that it has ended
     Time all_begun() const { return begun.back().at; }
+    Time end(std::size_t number) const { return all_begun() + replay->finish[begun[number].position]; }
   };
 
-  RankRunner& runner_of(RankId rank) const;
-  RankRunner& runner_at(NodeId endpoint) const;
+  const Member& member(RankId rank) const;
+  const Member& member_at(NodeId endpoint) const;
+  RankRunner& runner(const Member& member) const { return *runners_[member.slot]; }
+  /// Who is told of something.
+  RankRunner& telling(const Member& member);
   InsideNetwork make_network() const;
   std::unique_ptr<CollectiveTrial> trial_of(const Undisturbed& undisturbed, Time until) const;
   CollectiveReplay outcome_of(const Undisturbed& undisturbed, CollectiveTrial& trial) const;
@@ -142,7 +146,7 @@ class Island {
   /// What is undisturbed goes on as a part of the run.
   void go_on(EventContext& context);
   void note_holdups(const CollectiveReplay& replay, const Group& group, const CollectiveTrial::Begin& begun,
-                    RankRunner& runner) const;
+                    RankRunner& ending) const;
   void retire_network();
   void plan_due(EventContext& context);
   Time next_end() const;
@@ -159,7 +163,7 @@ class Island {
   std::vector<std::unique_ptr<InsideNetwork>> retired_;
   std::optional<Undisturbed> undisturbed_;
   std::uint32_t running_ = 0;  ///< collectives of groups whose steps ranks run
-  bool has_told_ = false;
+  std::vector<std::uint32_t>& told_;
   std::vector<Time> planned_;  ///< due events under way, latest first
   std::vector<InsideRecords::Replayed> replays_;
   std::vector<FinishedTransfer> transfers_;

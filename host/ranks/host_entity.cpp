@@ -20,14 +20,10 @@ HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wir
 void HostEntity::handle(const Event& event, EventContext& context) {
   take(event, context);
   if (!inside_) return;
-  if (inside_->take_told()) report_told(context);
-  inside_->timers().post(context);
-}
-
-void HostEntity::report_told(EventContext& context) {
-  for (const std::unique_ptr<RankRunner>& runner : runners_) {
-    if (runner != nullptr) report(*runner, context);
+  for (const std::uint32_t slot : inside_->take_told()) {
+    if (runners_[slot] != nullptr) report(*runners_[slot], context);
   }
+  inside_->timers().post(context);
 }
 
 void HostEntity::take(const Event& event, EventContext& context) {
@@ -197,6 +193,10 @@ std::vector<RankExposure> HostEntity::exposures() const {
 }
 
 InsideRecords HostEntity::inside_records(Time now) const { return inside_ ? inside_->records(now) : InsideRecords{}; }
+
+std::vector<UnfinishedTransfer> HostEntity::inside_unfinished() const {
+  return inside_ ? inside_->unfinished() : std::vector<UnfinishedTransfer>();
+}
 
 std::vector<SlotHoldup> HostEntity::slot_holdups() const {
   std::vector<SlotHoldup> all = slot_holdups_;

@@ -77,6 +77,8 @@ class HostEntity final : public Entity {
   std::vector<SlotHoldup> slot_holdups() const;
   /// What the network has not moved, until `now`: when the run is over, or was cut off.
   InsideRecords inside_records(Time now) const;
+  /// Of that, transfers that never leave their sources.
+  std::vector<UnfinishedTransfer> inside_unfinished() const;
   /// Since when none of it has been under way.
   Time inside_busy_until() const { return inside_ ? inside_->busy_until() : Time::zero(); }
 
@@ -90,8 +92,6 @@ class HostEntity final : public Entity {
   void send_stored(AttemptId attempt, EventContext& context);
   void send_last_checkpoint(AttemptId attempt, EventContext& context);
   void leave(std::unique_ptr<RankRunner>& runner);
-  /// Reports for ranks that were told of something by InsideTraffic.
-  void report_told(EventContext& context);
   void change_speed(EventContext& context);
   void report(RankRunner& runner, EventContext& context);
 

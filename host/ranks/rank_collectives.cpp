@@ -21,9 +21,9 @@ RankCollectives::RankCollectives(const RunningJob& job, RankId rank, Duration re
       endpoint_((*job.endpoint_of_rank)[rank.index()]),
       reduction_time_per_mib_(reduction_time_per_mib) {}
 
-const CollectivePlan* RankCollectives::plan_of(const Op& op) const {
+const CollectivePlan* RankCollectives::plan_of(const Op& op) {
   const Communicator& communicator = job_.workload->communicators[op.communicator];
-  return job_.collectives->find(op, communicator.group_of(rank_), communicator.position_of(rank_));
+  return job_.collectives->find(op, communicator.group_of(rank_), communicator.position_of(rank_), recent_plans_);
 }
 
 std::uint64_t RankCollectives::stream_of(OpId op, std::uint64_t iteration) const {

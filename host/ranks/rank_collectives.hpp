@@ -46,7 +46,7 @@ class RankCollectives {
   /// What tells a collective of an iteration from all others of the job: MessageTags::pack_stream.
   std::uint64_t stream_of(OpId op, std::uint64_t iteration) const;
   /// Null for an op that has nothing to do.
-  const CollectivePlan* plan_of(const Op& op) const;
+  const CollectivePlan* plan_of(const Op& op);
   /// The steps of a collective may run; the op has started at `op_started`. Requires: plan_of(op)
   /// is not null.
   void begin(OpId op, std::uint64_t iteration, Time op_started, CollectivePort& port);
@@ -129,6 +129,7 @@ class RankCollectives {
   NodeId endpoint_;
   Duration reduction_time_per_mib_;
 
+  JobCollectives::Recent recent_plans_;
   std::unordered_map<std::uint64_t, Active> active_;  ///< by MessageTags::pack_stream
   /// Steps whose messages have arrived before the rank has begun.
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> early_steps_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "tests/long_runs.hpp"
 #include "tests/tools/results/rows_as_text.hpp"
@@ -183,6 +184,25 @@ TEST(PrivateLinks, HostsSayWhatTheNetworkSays) {
     if (by_hosts.summary.events < by_network.summary.events) ++fewer_events;
   }
   EXPECT_GT(fewer_events, scenarios / 2) << "hosts move something in most of them";
+}
+
+// A ring of 8 moves 7/8 of 1,024 TiB twice over every link: at 100 Mb/s that takes 5 years, and the
+// simulated clock ends after 2.9.
+TEST(PrivateLinks, WhatEndsAfterTheClockIsReported) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.topology = folder.write("net.textproto", "builder: \"lone_server\" set { name: \"nvlink_rate\" value: \"100Mbps\" }\n");
+  flags.workload = folder.write("work.textproto",
+                                "ranks: 8\nrole { op { name: \"sum\" collective { type: ALL_REDUCE size: \"1024TiB\" } } }\n");
+  for (const char* const use : {"on", "off"}) {
+    flags.settings = {"collective.all_reduce=ring"};
+    try {
+      told(flags, use);
+      FAIL() << use;
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.diagnostics().front().code, "beyond-clock") << use;
+    }
+  }
 }
 
 TEST(PrivateLinks, AreTheSameOnAnyNumberOfThreads) {

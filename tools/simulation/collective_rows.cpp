@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/values/fingerprint.hpp"
 #include "host/collectives/collective_library.hpp"
 
 namespace weft {
@@ -124,22 +126,41 @@ class GroupRecords {
   }
 
   std::vector<const GroupRecord*> by_start() const {
+    std::vector<const Keyed*> keyed;
+    keyed.reserve(records_.size());
+    for (const Keyed& one : records_) keyed.push_back(&one);
+    std::ranges::sort(keyed, {}, [](const Keyed* one) { return std::tie(one->record.start, one->key); });
     std::vector<const GroupRecord*> ordered;
-    for (const auto& [key, record] : records_) ordered.push_back(&record);
-    std::ranges::stable_sort(ordered, {}, &GroupRecord::start);
+    ordered.reserve(keyed.size());
+    for (const Keyed* const one : keyed) ordered.push_back(&one->record);
     return ordered;
   }
 
  private:
   /// Attempt, iteration, communicator, group, ordinal of the collective or number of the op, rank.
   using Key = std::tuple<AttemptId, std::uint32_t, std::uint16_t, GroupId, std::uint32_t, std::uint32_t>;
+  struct Hash {
+    std::size_t operator()(const Key& key) const noexcept {
+      const auto& [attempt, iteration, communicator, group, number, rank] = key;
+      const std::uint64_t first = mix64(std::uint64_t{attempt.index()} << 32 | iteration);
+      const std::uint64_t second = mix64(first ^ (std::uint64_t{group.index()} << 16 | communicator));
+      return mix64(second ^ (std::uint64_t{number} << 32 | rank));
+    }
+  };
+  struct Keyed {
+    Key key;
+    GroupRecord record;
+  };
 
   void note(const OpRecord& record, const Op& op, const RoleDag& dag, GroupId group, std::uint32_t multiplicity) {
     // Collectives of a group match by their ordinal; a point-to-point op stands for itself.
     const bool is_collective = op.kind == OpKind::collective;
     const std::uint32_t number = is_collective ? dag.match_ordinal(record.op) : record.op.index();
-    GroupRecord& joined = records_[{record.attempt, record.iteration, op.communicator, group, number,
-                                    is_collective ? UINT32_MAX : record.rank.index()}];
+    const Key key{record.attempt, record.iteration, op.communicator,
+                  group,          number,           is_collective ? UINT32_MAX : record.rank.index()};
+    const auto [place, is_new] = places_.try_emplace(key, records_.size());
+    if (is_new) records_.push_back({key, {}});
+    GroupRecord& joined = records_[place->second].record;
     joined.start = std::min(joined.start, record.start);
     joined.end = std::max(joined.end, record.end);
     joined.group = group;
@@ -148,7 +169,8 @@ class GroupRecords {
   }
 
   const JobTable& attempts_;
-  std::map<Key, GroupRecord> records_;
+  std::vector<Keyed> records_;
+  std::unordered_map<Key, std::size_t, Hash> places_;  ///< in records_; looked up only
   std::map<std::pair<AttemptId, std::uint16_t>, GroupKinds> kinds_;
 };
 
@@ -226,9 +248,11 @@ std::uint32_t ranks_alike(const RunningJob& attempt, RankId rank) {
   return attempt.folding == nullptr ? 1 : attempt.folding->alike(rank);
 }
 
-void add_collective_rows(const Scenario& scenario, const JobTable& attempts, std::span<const OpRecord> records, ResultSink& sink) {
+void add_collective_rows(const Scenario& scenario, const JobTable& attempts, OpRecordsOfHosts records, ResultSink& sink) {
   GroupRecords joined(attempts);
-  for (const OpRecord& record : records) joined.add(record);
+  for (const std::span<const OpRecord> of_host : records) {
+    for (const OpRecord& record : of_host) joined.add(record);
+  }
   RowMaker rows(scenario, attempts);
   for (const GroupRecord* const record : joined.by_start()) rows.add(*record, sink);
 }

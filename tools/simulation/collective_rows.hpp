@@ -21,6 +21,9 @@
 
 namespace weft {
 
+/// What ranks recorded, host by host.
+using OpRecordsOfHosts = std::span<const std::span<const OpRecord>>;
+
 /// An op's name in the workload, or "opN".
 std::string op_label(const RoleDag& dag, OpId op);
 
@@ -28,6 +31,6 @@ std::string op_label(const RoleDag& dag, OpId op);
 std::uint32_t ranks_alike(const RunningJob& attempt, RankId rank);
 
 /// Rows in order of their starts.
-void add_collective_rows(const Scenario& scenario, const JobTable& attempts, std::span<const OpRecord> records, ResultSink& sink);
+void add_collective_rows(const Scenario& scenario, const JobTable& attempts, OpRecordsOfHosts records, ResultSink& sink);
 
 }  // namespace weft

@@ -210,10 +210,11 @@ void ResultRows::add_communicators(std::span<const RankExposure> given) {
   }
 }
 
-void ResultRows::add_ops(std::span<const OpRecord> records) {
+void ResultRows::add_ops(OpRecordsOfHosts records) {
   std::vector<const OpRecord*> by_start;
-  by_start.reserve(records.size());
-  for (const OpRecord& record : records) by_start.push_back(&record);
+  for (const std::span<const OpRecord> of_host : records) {
+    for (const OpRecord& record : of_host) by_start.push_back(&record);
+  }
   std::ranges::stable_sort(by_start, {}, &OpRecord::start);
   for (const OpRecord* const one : by_start) {
     const OpRecord& record = *one;

@@ -20,6 +20,7 @@
 #include "network/transfer_records.hpp"
 #include "scheduler/lifecycle/job_record.hpp"
 #include "tools/results/result_sink.hpp"
+#include "tools/simulation/collective_rows.hpp"
 #include "tools/simulation/congestion_report.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 #include "tools/simulation/transfer_origins.hpp"
@@ -47,7 +48,7 @@ class ResultRows final : public JobObserver, public FlowObserver {
   /// Of those that neither ended nor were cancelled.
   void add_unfinished_jobs(std::span<const JobRecord> records);
   void add_communicators(std::span<const RankExposure> exposures);
-  void add_ops(std::span<const OpRecord> records);
+  void add_ops(OpRecordsOfHosts records);
   void add_links(std::span<const LinkUsage> usage);
   void add_pause_storms(std::span<const LinkStorm> storms);
   void add_link_pauses(std::span<const LinkPause> pauses);

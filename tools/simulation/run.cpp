@@ -219,8 +219,8 @@ void add_last_rows(const EndedRun& run, ResultRows& rows, ResultSink& sink, RunS
   const auto& [parts, engine, end, cut_off, has_many_flows] = run;
   const ResultSink::Needs needs = sink.needs();
   if (parts.lifecycle != nullptr) rows.add_unfinished_jobs(parts.lifecycle->records());
-  const auto records =
-      of_all_hosts<OpRecord>(parts, engine, [](const HostEntity& host) -> const std::vector<OpRecord>& { return host.records(); });
+  std::vector<std::span<const OpRecord>> records;
+  for (const EntityId host : parts.hosts) records.emplace_back(engine.entity_as<HostEntity>(host).records());
   add_collective_rows(parts.scenario, parts.attempts, records, sink);
   rows.add_communicators(of_all_hosts<RankExposure>(parts, engine, [](const HostEntity& host) { return host.exposures(); }));
   if (needs.ops) rows.add_ops(records);

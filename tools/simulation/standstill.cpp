@@ -106,7 +106,12 @@ std::vector<Diagnostic> transfers_that_stand_still(const Assembly& parts, const 
   Diagnostics diagnostics;
   Diagnostics standstill;
   if (parts.fabric != EntityId::none()) {
-    for (const UnfinishedTransfer& transfer : missed(parts, engine.entity_as<FlowFabric>(parts.fabric).unfinished())) {
+    std::vector<UnfinishedTransfer> unfinished = engine.entity_as<FlowFabric>(parts.fabric).unfinished();
+    for (const EntityId host : parts.hosts) {
+      const std::vector<UnfinishedTransfer> inside = engine.entity_as<HostEntity>(host).inside_unfinished();
+      unfinished.insert(unfinished.end(), inside.begin(), inside.end());
+    }
+    for (const UnfinishedTransfer& transfer : missed(parts, std::move(unfinished))) {
       const Topology& topology = *parts.scenario.topology;
       const std::string which = fmt::format("the transfer from {} to {}", topology.node_name(transfer.transfer.source),
                                             topology.node_name(transfer.transfer.destination));
