@@ -83,8 +83,9 @@ class CollectiveReplays {
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<const PrivateLinks>> links_;  ///< no two alike
   std::map<std::pair<std::size_t, std::vector<std::uint32_t>>, std::uint32_t> layouts_;
-  std::unordered_map<Key, std::shared_ptr<const CollectiveReplay>, Hash> replays_;  ///< looked up only
-  std::unordered_map<const CollectivePlan*, bool> awaits_all_;                      ///< looked up only
+  // Looked up only.
+  std::unordered_map<Key, std::shared_ptr<const CollectiveReplay>, Hash> replays_;
+  std::unordered_map<const CollectivePlan*, bool> awaits_all_;
 };
 
 /// As CollectiveReplays::awaits_all(), found from the programs.

@@ -57,7 +57,9 @@ class CollectiveTrial final : private InsideObserver {
   /// When a rank's last step was done; none while it has one.
   const std::optional<Time>& finished(std::uint32_t position) const { return finished_[position]; }
   /// Whether all ranks' are.
-  bool is_over() const { return std::ranges::all_of(finished_, [](const auto& at) { return at.has_value(); }); }
+  bool is_over() const {
+    return std::ranges::all_of(finished_, [](const auto& at) { return at.has_value(); });
+  }
   /// Of transfers that have left their sources.
   const std::vector<FinishedTransfer>& transfers() const { return transfers_; }
 

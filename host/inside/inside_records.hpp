@@ -28,10 +28,11 @@ struct InsideRecords {
     Time begun;                ///< by the last rank
   };
 
-  std::vector<Replayed> replays;            ///< in order of their ends
-  std::vector<FinishedTransfer> transfers;  ///< of all others, in the order in which they left their sources
-  std::map<LinkId, Bytes> link_bytes;       ///< of all
-  Time busy_until;  ///< since when nothing has been under way
+  std::vector<Replayed> replays;  ///< in order of their ends
+  /// All others, in the order in which they left their sources.
+  std::vector<FinishedTransfer> transfers;
+  std::map<LinkId, Bytes> link_bytes;  ///< of all
+  Time busy_until;                     ///< since when nothing has been under way
 };
 
 }  // namespace weft

@@ -286,9 +286,7 @@ void Island::add_to(InsideRecords& records, Time now) const {
   const auto add = [&](std::span<const Bytes> carried, std::int64_t times) {
     for (std::size_t link = 0; link < bytes.size(); ++link) bytes[link] += carried[link] * times;
   };
-  const auto add_network = [&](const InsideNetwork& network) {
-    add(network.link_bytes(now), 1);
-  };
+  const auto add_network = [&](const InsideNetwork& network) { add(network.link_bytes(now), 1); };
   records.busy_until = std::max(records.busy_until, busy_until());
   std::map<const CollectiveReplay*, std::int64_t> times;
   for (const InsideRecords::Replayed& one : replays_) ++times[one.replay.get()];

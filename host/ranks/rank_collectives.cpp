@@ -335,6 +335,7 @@ void RankCollectives::on_taken_over(std::uint64_t stream, std::uint32_t step, Co
 
 std::vector<OpId> RankCollectives::ops_under_way() const {
   std::vector<OpId> ops;
+  // order-free: whoever asks sorts
   for (const auto& [stream, active] : active_) ops.push_back(active.op);
   return ops;
 }

@@ -167,7 +167,7 @@ class RankRunner {
   InsideTraffic* inside_;  ///< null: there is none
   RankCollectives collectives_;
   std::vector<OpId> told_of_;                             ///< collectives whose end inside_ tells
-  std::vector<OpId> counted_;                             ///< collectives whose end inside_ has to hear of
+  std::vector<OpId> counted_;                             ///< and those whose end it has to hear of
   std::unordered_map<SendKey, OpId, KeyHash> in_flight_;  ///< sends between two ranks
   std::unordered_map<MessageKey, OpId, KeyHash> waiting_receives_;
   std::unordered_set<MessageKey, KeyHash> early_messages_;

@@ -57,7 +57,7 @@ void expect_alike(const Told& by_hosts, const Told& by_network) {
   EXPECT_EQ(by_hosts.summary.standstill.size(), by_network.summary.standstill.size());
 }
 
-/// Clusters in which ranks of several jobs talk inside hosts and between them, in order and at once.
+/// Clusters in which ranks of several jobs talk inside hosts and between them.
 class Drawn {
  public:
   explicit Drawn(std::uint32_t seed) : random_(34, seed, 1) {
@@ -192,8 +192,8 @@ TEST(PrivateLinks, WhatEndsAfterTheClockIsReported) {
   const ScratchFolder folder;
   RunFlags flags;
   flags.topology = folder.write("net.textproto", "builder: \"lone_server\" set { name: \"nvlink_rate\" value: \"100Mbps\" }\n");
-  flags.workload = folder.write("work.textproto",
-                                "ranks: 8\nrole { op { name: \"sum\" collective { type: ALL_REDUCE size: \"1024TiB\" } } }\n");
+  flags.workload =
+      folder.write("work.textproto", "ranks: 8\nrole { op { name: \"sum\" collective { type: ALL_REDUCE size: \"1024TiB\" } } }\n");
   for (const char* const use : {"on", "off"}) {
     flags.settings = {"collective.all_reduce=ring"};
     try {

@@ -72,7 +72,7 @@ struct Assembly {
   std::optional<CoupledJobs> coupled;           ///< in flow mode with fast forward
   std::optional<PacketNetwork> packet_network;  ///< in packet mode
   std::optional<CongestionMonitor> congestion;  ///< if it is looked for
-  std::unique_ptr<InsideWiring> inside;         ///< where hosts move what stays on links of their own
+  std::unique_ptr<InsideWiring> inside;         ///< where hosts have links of their own
   std::unique_ptr<NetworkPort> port;
   TransferCollector moved_as_flows;  ///< in packet mode
   std::vector<EntityId> hosts;       ///< none in job mode and of flow lists

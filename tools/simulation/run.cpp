@@ -234,8 +234,8 @@ struct Refold {
   FoldingPlan plan;
 };
 
-/// `has_many_flows`: more than the sink wants to list. `started`: when the first run of the scenario
-/// did.
+/// `has_many_flows`: more than the sink wants to list. `started`: when the first run of the
+/// scenario did.
 std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSink& user_sink, const RunOptions& options,
                                              CollectiveLibrary& library, FoldingPlan plan, bool has_many_flows,
                                              WallClock::time_point started) {
