@@ -77,10 +77,7 @@ bool Island::begin(const Group& group, const CollectiveTrial::Begin& begin, std:
       ++running_;
       return false;
     }
-    undisturbed_.emplace();
-    undisturbed_->stream = stream;
-    undisturbed_->plan = &plan;
-    undisturbed_->group = &group;
+    undisturbed_.emplace(stream, plan, group);
   }
   undisturbed_->begun.push_back(begin);
   if (undisturbed_->begun.size() == group.ranks.size()) foresee(context);

@@ -121,9 +121,11 @@ class Island {
   class Observer;
   /// A collective that nothing else has disturbed so far.
   struct Undisturbed {
-    std::uint64_t stream = 0;
-    const CollectivePlan* plan = nullptr;
-    const Group* group = nullptr;
+    Undisturbed(std::uint64_t which, const CollectivePlan& carried_out, const Group& among)
+        : stream(which), plan(&carried_out), group(&among) {}
+    std::uint64_t stream;
+    const CollectivePlan* plan;
+    const Group* group;
     std::vector<CollectiveTrial::Begin> begun;  ///< in order of time
     /// Once all have begun, like the next two.
     std::shared_ptr<const CollectiveReplay> replay;

@@ -69,6 +69,27 @@ TEST(Threads, TwoJobsOnARailOptimizedFabric) {
   expect_one_result(flags);
 }
 
+// Six hosts on threads of their own find and use the same replays (host/inside/collective_replay).
+TEST(Threads, HostsThatReplayCollectives) {
+  const ScratchFolder folder;
+  folder.write("work.textproto",
+               "ranks: 24\ncommunicator { name: \"tp\" size: 4 }\ncommunicator { name: \"dp\" size: 6 stride: 4 }\n"
+               "role { name: \"all\"\n"
+               "  op { name: \"t\" collective { type: ALL_GATHER communicator: \"tp\" size: \"333kB\" } }\n"
+               "  op { name: \"d\" collective { type: ALL_REDUCE communicator: \"dp\" size: \"1234567B\" } deps: \"t\" }\n"
+               "  op { name: \"f\" compute { duration: \"37us\" } deps: \"t\" }\n"
+               "  op { name: \"s\" collective { type: REDUCE_SCATTER communicator: \"tp\" size: \"1MB\" } deps: \"f\" }\n"
+               "  op { name: \"g\" collective { type: ALL_GATHER communicator: \"tp\" size: \"333kB\" } deps: \"d\" }\n"
+               "}\n");
+  RunFlags flags;
+  flags.scenario_file = folder.write("scenario.textproto",
+                                     "topology { builder: \"rail_optimized\" set { name: \"hosts\" value: \"6\" } }\n"
+                                     "job { name: \"a\" iterations: 3 workload { file: \"work.textproto\" } }\n"
+                                     "job { name: \"b\" iterations: 2 submit: \"111us\" workload { file: \"work.textproto\" } }\n"
+                                     "set { name: \"host.private_links\" value: \"on\" }\n");
+  expect_one_result(flags);
+}
+
 // Jobs whose collectives cross switches with little memory: pauses, marks and notifications,
 // several priorities and queue pairs.
 TEST(Threads, TwoJobsInPacketMode) {
