@@ -16,7 +16,8 @@ namespace weft {
 
 /// A transfer whose delivery is certain.
 struct FinishedTransfer {
-  FlowId id;  ///< transfers of a run are numbered in order of entering the network
+  /// Transfers are numbered in order of entering the network; hosts number none of their own.
+  FlowId id;
   /// As the host handed it over; of an operation in switches, the destination is the top of the
   /// tree.
   Transfer transfer;

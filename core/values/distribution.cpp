@@ -70,7 +70,15 @@ void Distribution::add(double value, std::uint64_t times) {
   }
   is_sorted_ = is_sorted_ && (exact_.empty() || exact_.back().first < value);
   exact_.emplace_back(value, times);
-  if (exact_.size() > exact_max_) move_to_buckets();
+  if (exact_.size() > 2 * exact_max_) decide();
+}
+
+void Distribution::decide() const {
+  if (!buckets_.empty() || exact_.size() <= exact_max_) return;
+  sort();
+  if (exact_.size() <= exact_max_) return;
+  for (const auto& [value, times] : exact_) add_to_bucket(value, times);
+  exact_ = {};
 }
 
 void Distribution::sort() const {
@@ -87,12 +95,7 @@ void Distribution::sort() const {
   exact_.resize(last + 1);
 }
 
-void Distribution::add_to_bucket(double value, std::uint64_t times) { buckets_[bucket_of(value)] += times; }
-
-void Distribution::move_to_buckets() {
-  for (const auto& [value, times] : exact_) add_to_bucket(value, times);
-  exact_ = {};
-}
+void Distribution::add_to_bucket(double value, std::uint64_t times) const { buckets_[bucket_of(value)] += times; }
 
 double Distribution::percentile(double percent) const {
   WEFT_CHECK(percent >= 0 && percent <= 100, "a percentile lies between 0 and 100");

@@ -2,7 +2,6 @@
 #include "host/inside/collective_trial.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <utility>
 

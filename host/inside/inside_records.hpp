@@ -24,6 +24,7 @@ struct InsideRecords {
     std::shared_ptr<const CollectiveReplay> replay;
     AttemptId attempt;
     GroupId group;
+    std::uint64_t iteration = 0;
     std::uint64_t stream = 0;  ///< MessageTags::pack_stream
     Time begun;                ///< by the last rank
   };

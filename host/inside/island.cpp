@@ -71,8 +71,10 @@ InsideNetwork Island::make_network() const {
 
 bool Island::begin(const Group& group, const CollectiveTrial::Begin& begin, std::uint64_t stream, const CollectivePlan& plan,
                    EventContext& context) {
-  if (!undisturbed_ || undisturbed_->stream != stream || undisturbed_->group != &group) {
-    if (undisturbed_) go_on(context);
+  const auto is_this = [&] { return undisturbed_->stream == stream && undisturbed_->group == &group; };
+  // What goes on may end at ranks, which begin the next one.
+  while (undisturbed_ && !is_this()) go_on(context);
+  if (!undisturbed_) {
     if (running_ > 0 || (network_ != nullptr && !network_->is_idle()) || !wiring_.replays.awaits_all(plan)) {
       ++running_;
       return false;
@@ -86,7 +88,10 @@ bool Island::begin(const Group& group, const CollectiveTrial::Begin& begin, std:
 
 std::unique_ptr<CollectiveTrial> Island::trial_of(const Undisturbed& undisturbed, Time until) const {
   auto trial = std::make_unique<CollectiveTrial>(job_, undisturbed.group->ranks, make_network(), wiring_.reduction_time_per_mib);
-  for (const CollectiveTrial::Begin& begin : undisturbed.begun) trial->begin(begin);
+  // Of those that begin at one instant, any may be first; so that trials are alike, by position.
+  std::vector<CollectiveTrial::Begin> begun = undisturbed.begun;
+  std::ranges::sort(begun, {}, [](const CollectiveTrial::Begin& one) { return std::pair(one.at, one.position); });
+  for (const CollectiveTrial::Begin& begin : begun) trial->begin(begin);
   trial->advance(until);
   return trial;
 }
@@ -101,6 +106,10 @@ void Island::foresee(EventContext& context) {
     // It would end after the simulated clock does: let the run find that.
     if (!trial->is_over()) return go_on(context);
     undisturbed.replay = wiring_.replays.add(key, outcome_of(undisturbed, *trial));
+  }
+  if (*std::ranges::max_element(undisturbed.replay->finish) > Time::max() - undisturbed.all_begun()) {
+    undisturbed.replay = nullptr;
+    return go_on(context);
   }
   undisturbed.by_end.resize(undisturbed.begun.size());
   std::iota(undisturbed.by_end.begin(), undisturbed.by_end.end(), std::size_t{0});
@@ -153,7 +162,8 @@ void Island::tell_ends(EventContext& context) {
     ended.push_back(undisturbed.begun[undisturbed.by_end[undisturbed.told]]);
   // What ranks do next may begin the next collective.
   if (undisturbed.told == count) {
-    replays_.push_back({replay, job_.attempt, group.id, undisturbed.stream, undisturbed.all_begun()});
+    replays_.push_back(
+        {replay, job_.attempt, group.id, undisturbed.begun.front().iteration, undisturbed.stream, undisturbed.all_begun()});
     busy_until_ = std::max(busy_until_, undisturbed.all_begun() + replay->busy_until);
     undisturbed_.reset();
   }
@@ -221,7 +231,7 @@ void Island::retire_network() {
 }
 
 void Island::start(const Transfer& transfer, EventContext& context) {
-  if (undisturbed_) go_on(context);
+  while (undisturbed_) go_on(context);
   if (network_ == nullptr) network_ = std::make_unique<InsideNetwork>(make_network());
   network_->start(transfer, context.now());
   plan_due(context);
@@ -258,6 +268,7 @@ void Island::stop(Time now) {
    private:
     std::vector<FinishedTransfer>& transfers_;
   };
+  stopped_at_ = now;
   Deaf deaf(transfers_);
   const auto note_busy = [&](const InsideNetwork& network) {
     busy_until_ = std::max(busy_until_, network.flows().active_flows() > 0 ? now : network.busy_until());
@@ -276,9 +287,18 @@ std::vector<UnfinishedTransfer> Island::unfinished() const {
   return network_ == nullptr ? std::vector<UnfinishedTransfer>() : network_->unfinished();
 }
 
+void Island::add_transfers(const std::vector<FinishedTransfer>& transfers, InsideRecords& records) const {
+  for (const FinishedTransfer& one : transfers) {
+    // A network that is stopped takes in nothing more.
+    const bool enters_at_stop =
+        stopped_at_ && one.transfer.size == Bytes::zero() && one.start + wiring_.settings.nvlink_latency == *stopped_at_;
+    if (!enters_at_stop) records.transfers.push_back(one);
+  }
+}
+
 void Island::add_to(InsideRecords& records, Time now) const {
   records.replays.insert(records.replays.end(), replays_.begin(), replays_.end());
-  records.transfers.insert(records.transfers.end(), transfers_.begin(), transfers_.end());
+  add_transfers(transfers_, records);
   std::vector<Bytes> bytes = link_bytes_;
   const auto add = [&](std::span<const Bytes> carried, std::int64_t times) {
     for (std::size_t link = 0; link < bytes.size(); ++link) bytes[link] += carried[link] * times;
@@ -291,7 +311,7 @@ void Island::add_to(InsideRecords& records, Time now) const {
   if (network_ != nullptr) add_network(*network_);
   if (undisturbed_) {
     const auto trial = trial_of(*undisturbed_, now);
-    records.transfers.insert(records.transfers.end(), trial->transfers().begin(), trial->transfers().end());
+    add_transfers(trial->transfers(), records);
     add_network(trial->network());
   }
   for (std::size_t link = 0; link < bytes.size(); ++link) records.link_bytes[links_->links()[link]] += bytes[link];

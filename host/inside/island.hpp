@@ -108,7 +108,7 @@ class Island {
   /// A rank sends to another member.
   void start(const Transfer& transfer, EventContext& context);
   void on_due(EventContext& context);
-  /// Nobody is told of anything any more.
+  /// Nobody is told of anything any more, and nothing enters the network.
   void stop(Time now);
   /// Since when nothing has been under way.
   Time busy_until() const;
@@ -150,6 +150,7 @@ class Island {
   void note_holdups(const CollectiveReplay& replay, const Group& group, const CollectiveTrial::Begin& begun,
                     RankRunner& ending) const;
   void retire_network();
+  void add_transfers(const std::vector<FinishedTransfer>& transfers, InsideRecords& records) const;
   void plan_due(EventContext& context);
   Time next_end() const;
 
@@ -167,6 +168,7 @@ class Island {
   std::uint32_t running_ = 0;  ///< collectives of groups whose steps ranks run
   std::vector<std::uint32_t>& told_;
   std::vector<Time> planned_;  ///< due events under way, latest first
+  std::optional<Time> stopped_at_;
   std::vector<InsideRecords::Replayed> replays_;
   std::vector<FinishedTransfer> transfers_;
   std::vector<Bytes> link_bytes_;  ///< of networks that are gone, by private link

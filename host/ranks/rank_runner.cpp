@@ -223,7 +223,7 @@ void RankRunner::run_collective(OpId op, EventContext& context) {
     if (inside_->begin(slot_, communicator, begin, collectives_.stream_of(op, iteration_), *collectives_.plan_of(description),
                        context))
       return;
-    told_of_.pop_back();
+    std::erase(told_of_, op);
     if (inside_->has_group(slot_, communicator)) counted_.push_back(op);
   }
   Port port(*this, context);

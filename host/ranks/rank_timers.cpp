@@ -2,12 +2,17 @@
 #include "host/ranks/rank_timers.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 namespace weft {
 
 namespace {
 
 constexpr std::uint32_t slots_of_event = 64;
+/// Ranks in step add the same timers one after the other; of ranks with many at an instant each has
+/// its own soon.
+constexpr std::ptrdiff_t looks_back = 16;
 
 }  // namespace
 
@@ -18,9 +23,9 @@ void RankTimers::add(Duration delay, RankTimer kind, const RankTimerPayload& tim
     return one.delay == delay && one.ranks.stream == timer.stream && one.ranks.index == timer.index && one.ranks.kind == kind &&
            one.ranks.attempt == timer.attempt && one.ranks.first == first;
   };
-  // Ranks in step add the same one after the other.
-  const auto known = std::find_if(waiting_.rbegin(), waiting_.rend(), is_same);
-  if (known != waiting_.rend()) {
+  const auto last = waiting_.rbegin() + std::min(looks_back, std::ssize(waiting_));
+  const auto known = std::find_if(waiting_.rbegin(), last, is_same);
+  if (known != last) {
     known->ranks.slots |= slot;
   } else {
     waiting_.push_back({delay, {slot, timer.stream, timer.index, timer.attempt, first, kind}});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside network: moves transfers among endpoints of one host whose links are private.
 //
-// Where it sits: host/private keeps one for the ranks that a job has on a host, where those need
+// Where it sits: host/inside keeps one for the ranks that a job has on a host, where those need
 // nobody else's links, and gives its notices to the ranks. The flow fabric has all other transfers.
 //
 // Model: as the fabric moves transfers inside a host (network/flow/flow_fabric), with the same
@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <queue>
 #include <vector>
@@ -53,7 +54,6 @@ class InsideNetwork {
   /// Since when no byte has been under way, as of then.
   Time busy_until() const { return busy_until_; }
 
-  const PrivateLinks& links() const { return *links_; }
   const FlowModel& flows() const { return model_; }
   /// What each private link has carried by `now`, by number. Requires: advanced to `now`.
   std::vector<Bytes> link_bytes(Time now) const { return model_.link_bytes(now).by_link; }

@@ -17,8 +17,9 @@ bool is_private(const Topology& topology, const Link& link) {
   const Node& from = topology.node(link.source);
   const Node& to = topology.node(link.destination);
   if (from.host.is_none() || from.host != to.host || link.rate == Bandwidth::zero()) return false;
+  // A link between two NVSwitches is of all endpoints of its host.
   const auto is_of_inside = [](NodeKind kind) { return kind == NodeKind::nvswitch || is_endpoint(kind); };
-  return is_of_inside(from.kind) && is_of_inside(to.kind);
+  return is_of_inside(from.kind) && is_of_inside(to.kind) && (is_endpoint(from.kind) || is_endpoint(to.kind));
 }
 
 /// None where there is a choice, or a link that others take as well.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private links: the ways between endpoints of one host that no other transfer ever takes.
 //
-// Where it sits: host/private builds them for the ranks that a job has on a host; inside_network
+// Where it sits: host/inside builds them for the ranks that a job has on a host; inside_network
 // moves transfers over them.
 //
 // Model: links of NVSwitches and cables between two endpoints carry what stays inside the host and
-// nothing else (topologies/topology). So transfers among a set of endpoints share no link with
-// others as long as all of them have one way to each other, over such links: no way over PCIe,
-// which traffic of the NICs takes too, and no choice of ways, which hashing would make.
+// nothing else, and no path passes through an endpoint (topologies/topology): a link with an end at
+// an endpoint carries what this one sends or gets. So transfers among a set of endpoints share no
+// link with others as long as all of them have one way to each other, over such links: no way over
+// PCIe, which traffic of the NICs takes too, none from one NVSwitch to another, and no choice of
+// ways, which hashing would make.
 // Two sets whose links are alike, in the order of their endpoints, move the same transfers in the
 // same time.
 // Thread safety: immutable.
@@ -40,8 +42,7 @@ class PrivateLinks {
   static std::shared_ptr<const PrivateLinks> among(const Topology& topology, const LinkDelays& delays,
                                                    std::vector<NodeId> endpoints);
 
-  std::span<const NodeId> endpoints() const { return endpoints_; }
-  /// Place of an endpoint in endpoints(). Requires: it is one of them.
+  /// Place of an endpoint among those given. Requires: it is one of them.
   std::size_t place_of(NodeId endpoint) const;
   /// Requires: two different places.
   const Way& way(std::size_t from, std::size_t to) const { return ways_[from * endpoints_.size() + to]; }

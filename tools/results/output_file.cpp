@@ -101,7 +101,6 @@ OutputFile::OutputFile(std::filesystem::path path, Packing packing)
 }
 
 OutputFile::OutputFile(OutputFile&&) noexcept = default;
-OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
 OutputFile::~OutputFile() = default;
 
 void OutputFile::write_plain(std::string_view bytes) {

@@ -30,7 +30,7 @@ class OutputFile {
   /// Creates `path`.partial, or empties it; follows no link. Throws InputError [cannot-write].
   explicit OutputFile(std::filesystem::path path, Packing packing = Packing::none);
   OutputFile(OutputFile&&) noexcept;
-  OutputFile& operator=(OutputFile&&) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
   /// Throws InputError [cannot-write], as do the others.

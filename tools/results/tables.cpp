@@ -170,7 +170,9 @@ constexpr auto completion_of =
     [](const FlowRow& row) { return filled(row.completions, [](const FlowRow::Completions& of) { return of.*percentile; }); };
 
 constexpr std::array flow_columns = {
-    Column<FlowRow>{{"flow_id", "", "Number, in order of entering the network"}, count<&FlowRow::flow>},
+    Column<FlowRow>{
+        {"flow_id", "", "Number: in order of entering the network, and then those that hosts moved on links of their own"},
+        count<&FlowRow::flow>},
     Column<FlowRow>{{"job", "", "Its name; empty for flows of a list"}, text<&FlowRow::job>},
     Column<FlowRow>{{"src", "", "Endpoint that sends"}, text<&FlowRow::source>},
     Column<FlowRow>{{"dst", "", "Endpoint that receives"}, text<&FlowRow::destination>},
@@ -303,7 +305,7 @@ std::span<const Column<CollectiveRow>> TableOf<CollectiveRow>::columns() { retur
 
 const TableInfo TableOf<FlowRow>::info = {
     "flows.csv",
-    "A row for each transfer that was delivered. Above a million transfers of jobs, unless --flows-csv=whole, a row for each "
+    "A row for each transfer that was delivered. Where jobs make more than a million, unless --flows-csv=whole, a row for each "
     "class: all transfers of an operation and iteration whose sizes lie between the same powers of two, from the first start "
     "to the last end, with the means of sizes, completion times and slowdowns and percentiles of completion times.",
     ""};

@@ -157,9 +157,13 @@ void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
   }
   const auto host_settings = filled<HostSettings>(scenario.parameters.of("host"));
   if (has_private_links()) {
-    inside = std::make_unique<InsideWiring>(
-        topology, *flow_settings, host_settings.reduction_time_per_mib,
-        [this](std::vector<double> capacities_bps) { return make_allocation_policy(scenario, 1, std::move(capacities_bps)); });
+    const auto& module = find_module(allocation_policies(), "max_min", SourcePlace::named("flow.allocation"));
+    ParamSet params = scenario.parameters.of("max_min");
+    params.set("threads", "1", {});
+    const auto make = [make_policy = module.make, params](std::vector<double> capacities_bps) {
+      return make_policy(std::move(capacities_bps), params);
+    };
+    inside = std::make_unique<InsideWiring>(topology, *flow_settings, host_settings.reduction_time_per_mib, make);
   }
   const HostWiring wiring{
       topology,

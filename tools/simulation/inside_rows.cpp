@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/check.hpp"
 #include "core/values/fingerprint.hpp"
 #include "workloads/dag/dag.hpp"
 
@@ -12,7 +13,7 @@ namespace weft {
 
 std::size_t InsideRows::Hash::operator()(const Key& key) const {
   return mix64(reinterpret_cast<std::uintptr_t>(key.replay) ^
-               mix64(key.stream ^ mix64(std::uint64_t{key.attempt.index()} << 32 | key.role)));
+               mix64(key.stream ^ mix64(key.iteration ^ mix64(std::uint64_t{key.attempt.index()} << 32 | key.role))));
 }
 
 FinishedTransfer InsideRows::finished(const InsideRecords::Replayed& replayed, const CollectiveReplay::Moved& moved) const {
@@ -31,32 +32,43 @@ FinishedTransfer InsideRows::finished(const InsideRecords::Replayed& replayed, c
   return finished;
 }
 
-std::uint32_t InsideRows::role_of(const InsideRecords::Replayed& replayed) const {
+std::optional<std::uint32_t> InsideRows::role_of(const InsideRecords::Replayed& replayed) const {
   const RunningJob& job = attempts_.at(replayed.attempt);
   const Workload& workload = *job.workload;
-  const std::uint32_t communicator = job.tags->unpack(replayed.stream).communicator;
-  return workload.role_of[workload.communicators[communicator].ranks(replayed.group).front().index()];
+  const std::span<const RankId> ranks =
+      workload.communicators[job.tags->unpack(replayed.stream).communicator].ranks(replayed.group);
+  const std::uint32_t first = workload.role_of[ranks.front().index()];
+  const auto plays_it = [&](RankId rank) { return workload.role_of[rank.index()] == first; };
+  return std::ranges::all_of(ranks, plays_it) ? std::optional(first) : std::nullopt;
+}
+
+FlowId InsideRows::next_id() {
+  WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers that are listed each are counted in 32 bits");
+  return FlowId(static_cast<std::uint32_t>(next_id_++));
 }
 
 void InsideRows::add(const InsideRecords& records) {
+  rows_.begin_records();
   for (const InsideRecords::Replayed& replayed : records.replays) add_replayed(replayed);
+  rows_.begin_records();
   for (FinishedTransfer transfer : records.transfers) {
-    transfer.id = FlowId(static_cast<std::uint32_t>(next_id_++));
+    transfer.id = next_id();
     rows_.on_transfer_finished(transfer);
   }
 }
 
 void InsideRows::add_replayed(const InsideRecords::Replayed& replayed) {
-  if (lists_each_) {
+  const std::optional<std::uint32_t> role = role_of(replayed);
+  if (lists_each_ || !role) {
     for (const CollectiveReplay::Moved& moved : replayed.replay->transfers) {
       FinishedTransfer one = finished(replayed, moved);
-      one.id = FlowId(static_cast<std::uint32_t>(next_id_++));
+      one.id = next_id();
       rows_.on_transfer_finished(one);
     }
     return;
   }
-  const auto [place, is_new] =
-      place_of_.try_emplace({replayed.replay.get(), replayed.attempt, role_of(replayed), replayed.stream}, alike_.size());
+  const Key key{replayed.replay.get(), replayed.attempt, *role, replayed.iteration, replayed.stream};
+  const auto [place, is_new] = place_of_.try_emplace(key, alike_.size());
   if (is_new) alike_.push_back({replayed, replayed.begun});
   Alike& alike = alike_[place->second];
   alike.first.begun = std::min(alike.first.begun, replayed.begun);
@@ -81,11 +93,10 @@ void InsideRows::share_rows(const Alike& alike) {
     of.end = std::max(of.end, moved.end);
   }
   for (const auto& [figures, of] : shared) {
-    FinishedTransfer one = finished(alike.first, of.first);
-    one.id = FlowId(static_cast<std::uint32_t>(next_id_));
     const std::uint64_t transfers = of.transfers * alike.times;
+    rows_.add_alike(finished(alike.first, of.first), next_id_,
+                    {alike.first.iteration, transfers, alike.first.begun + of.start, alike.last_begun + of.end});
     next_id_ += transfers;
-    rows_.add_alike(one, transfers, alike.first.begun + of.start, alike.last_begun + of.end);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -29,11 +30,12 @@ class InsideRows {
   void finish();
 
  private:
-  /// Replays of one collective of an iteration, in all groups of ranks that play one role.
+  /// Replays of one collective of an iteration, in all groups whose ranks play one role.
   struct Key {
     const CollectiveReplay* replay = nullptr;
     AttemptId attempt;
     std::uint32_t role = 0;
+    std::uint64_t iteration = 0;
     std::uint64_t stream = 0;
     friend bool operator==(const Key&, const Key&) = default;
   };
@@ -48,8 +50,9 @@ class InsideRows {
 
   void add_replayed(const InsideRecords::Replayed& replayed);
   void share_rows(const Alike& alike);
-  /// Of a collective's first rank.
-  std::uint32_t role_of(const InsideRecords::Replayed& replayed) const;
+  /// Of all ranks of a collective; none if they play several.
+  std::optional<std::uint32_t> role_of(const InsideRecords::Replayed& replayed) const;
+  FlowId next_id();
   FinishedTransfer finished(const InsideRecords::Replayed& replayed, const CollectiveReplay::Moved& moved) const;
 
   const JobTable& attempts_;

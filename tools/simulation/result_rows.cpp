@@ -131,11 +131,17 @@ void ResultRows::on_transfer_finished(const FinishedTransfer& finished) {
   sink_.add_flow(row);
 }
 
-void ResultRows::add_alike(const FinishedTransfer& one, std::uint64_t transfers, Time first_start, Time last_end) {
+void ResultRows::begin_records() {
+  if (origins_) origins_->begin_again();
+}
+
+void ResultRows::add_alike(const FinishedTransfer& one, std::uint64_t number, const Alike& alike) {
   FlowRow row = flow_row(one);
-  row.start = first_start;
-  row.end = last_end;
-  row.multiplicity = transfers;
+  row.flow = number;
+  row.start = alike.first_start;
+  row.end = alike.last_end;
+  row.multiplicity = alike.transfers;
+  if (row.iteration) row.iteration = alike.iteration;
   row.source_rank.reset();
   row.destination_rank.reset();
   sink_.add_flow(row);

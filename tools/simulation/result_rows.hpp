@@ -43,8 +43,17 @@ class ResultRows final : public JobObserver, public FlowObserver {
   void on_transfer_finished(const FinishedTransfer& finished) override;
 
   // At the end of the run.
-  /// `transfers` like this one, of several endpoints, from the first start to the last end.
-  void add_alike(const FinishedTransfer& one, std::uint64_t transfers, Time first_start, Time last_end);
+  /// Several transfers of one iteration that are alike, of several endpoints.
+  struct Alike {
+    std::uint64_t iteration = 0;
+    std::uint64_t transfers = 0;
+    Time first_start;
+    Time last_end;
+  };
+  /// `one` of them; `number`: of the first.
+  void add_alike(const FinishedTransfer& one, std::uint64_t number, const Alike& alike);
+  /// Transfers that follow begin with the first iteration of their jobs again.
+  void begin_records();
   /// Of those that neither ended nor were cancelled.
   void add_unfinished_jobs(std::span<const JobRecord> records);
   void add_communicators(std::span<const RankExposure> exposures);

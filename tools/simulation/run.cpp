@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
+#include <map>
 #include <span>
 #include <utility>
 #include <variant>
@@ -81,7 +81,8 @@ std::vector<NodeId> endpoints_when_alone(const Scenario& scenario, std::uint32_t
 
 /// What cannot be carried out or told apart should not come up days into the run: every workload is
 /// prepared as if its job were alone.
-/// Returns transfers of all jobs; some number above `enough` where there are more than that.
+/// Returns transfers of all jobs; some number above `enough` where there are more than that. They
+/// are not counted where that is UINT64_MAX - 1.
 std::uint64_t check_collectives(Assembly& parts, std::uint64_t enough) {
   std::map<const Workload*, std::uint64_t> prepared;  // transfers of an iteration
   const auto prepare = [&](const std::shared_ptr<const Workload>& workload) {
@@ -90,7 +91,7 @@ std::uint64_t check_collectives(Assembly& parts, std::uint64_t enough) {
     if (endpoints.empty()) return;  // a smaller workload that will never find a place
     const auto collectives = parts.library.prepare(*workload, *parts.scenario.topology, endpoints, &*parts.operations);
     MessageTags(*workload, *collectives);
-    prepared[workload.get()] = transfers_of(*workload, *collectives, enough);
+    if (enough < UINT64_MAX - 1) prepared[workload.get()] = transfers_of(*workload, *collectives, enough);
   };
   std::uint64_t transfers = 0;
   for (const JobSpec& job : parts.scenario.jobs) {

@@ -25,9 +25,10 @@ std::uint64_t messages_of(const CollectivePlan& plan, std::uint32_t position) {
 }  // namespace
 
 std::uint64_t transfers_of(const Workload& workload, const JobCollectives& collectives, std::uint64_t enough) {
-  std::map<std::pair<const CollectivePlan*, std::uint32_t>, std::uint64_t> known;  // by role
+  // by role, or by position
+  std::map<std::pair<const CollectivePlan*, std::uint32_t>, std::uint64_t> known;
   std::uint64_t transfers = 0;
-  for (std::uint32_t r = 0; r < workload.rank_count; ++r) {
+  for (std::uint32_t r = 0; r < workload.rank_count && transfers <= enough; ++r) {
     const RankId rank(r);
     const RoleDag& dag = workload.dag_of(rank);
     for (std::uint32_t i = 0; i < dag.size() && transfers <= enough; ++i) {
@@ -39,7 +40,8 @@ std::uint64_t transfers_of(const Workload& workload, const JobCollectives& colle
       const std::uint32_t position = communicator.position_of(rank);
       const CollectivePlan* const plan = collectives.find(op, communicator.group_of(rank), position);
       if (plan == nullptr) continue;
-      const auto [messages, is_new] = known.try_emplace({plan, plan->role_at(position)}, 0);
+      const bool differs = plan->request.splits != nullptr;
+      const auto [messages, is_new] = known.try_emplace({plan, differs ? position : plan->role_at(position)}, 0);
       if (is_new) messages->second = messages_of(*plan, position);
       transfers += messages->second;
     }

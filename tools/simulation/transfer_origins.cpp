@@ -28,11 +28,16 @@ TransferOrigins::OfJob& TransferOrigins::job_of(const RunningJob& attempt) {
   OfJob& of_job = jobs_[attempt.job];
   if (of_job.attempt == attempt.attempt) return of_job;
   of_job.attempt = attempt.attempt;
+  of_job.first_iteration = attempt.first_iteration;
   of_job.last_iteration = attempt.first_iteration;
   of_job.rank_of.clear();
   const std::vector<NodeId>& endpoints = *attempt.endpoint_of_rank;
   for (std::uint32_t rank = 0; rank < endpoints.size(); ++rank) of_job.rank_of.emplace(endpoints[rank].index(), RankId(rank));
   return of_job;
+}
+
+void TransferOrigins::begin_again() {
+  for (auto& [job, of_job] : jobs_) of_job.last_iteration = of_job.first_iteration;
 }
 
 const TransferOrigins::Senders& TransferOrigins::senders_of(const RunningJob& attempt, const RoleDag& role) {

@@ -45,6 +45,8 @@ class TransferOrigins {
   /// None of data and checkpoints, which no op sends. Views are valid as long as the attempts.
   /// Requires: the transfer is of a job.
   std::optional<TransferOrigin> of(const Transfer& transfer);
+  /// The next transfers of jobs are of their first iterations again.
+  void begin_again();
 
  private:
   /// An op that sends.
@@ -59,6 +61,7 @@ class TransferOrigins {
   struct OfJob {
     AttemptId attempt = AttemptId::none();              ///< that the following are of
     std::unordered_map<std::uint32_t, RankId> rank_of;  ///< by endpoint; looked up only
+    std::uint64_t first_iteration = 0;
     std::uint64_t last_iteration = 0;
   };
 

@@ -119,6 +119,23 @@ TEST(PrivateLinks, AreThoseThatNobodyElseTakes) {
   }
 }
 
+// Two NVSwitches with two GPUs each: what goes from one to the other is of all four.
+TEST(PrivateLinks, AreNotBetweenTwoNvSwitches) {
+  TopologyBuilder builder("trunk");
+  const HostId host = builder.add_host();
+  std::vector<NodeId> gpus;
+  for (int i = 0; i < 4; ++i) gpus.push_back(builder.add_endpoint(host, NodeKind::gpu));
+  const NodeId left = builder.add_inside(host, NodeKind::nvswitch);
+  const NodeId right = builder.add_inside(host, NodeKind::nvswitch);
+  for (int i = 0; i < 4; ++i) builder.add_cable(gpus[i], i < 2 ? left : right, Bandwidth::gbps(100), Duration::zero());
+  builder.add_cable(left, right, Bandwidth::gbps(100), Duration::zero());
+  const auto topology = std::move(builder).build(nullptr, {"test", 0, 0, 1, ""});
+  const FlowSettings settings = settings_with({});
+  const LinkDelays delays(*topology, settings.switching_delay, settings.forwarding);
+  EXPECT_EQ(PrivateLinks::among(*topology, delays, {gpus[0], gpus[2]}), nullptr);
+  EXPECT_NE(PrivateLinks::among(*topology, delays, {gpus[0], gpus[1]}), nullptr);
+}
+
 TEST(InsideNetwork, TellsOfWhatIsUnderWay) {
   const auto topology = built("rail_optimized", {{"hosts", "1"}});
   const FlowSettings settings = settings_with({});
