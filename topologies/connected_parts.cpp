@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <optional>
 
 namespace weft {
@@ -47,33 +46,29 @@ bool nics_relay(const Topology& topology) {
 }
 
 ConnectedParts::ConnectedParts(const Topology& topology, const std::vector<bool>& is_out, bool relay)
-    : topology_(topology), is_out_(is_out), relay_(relay), above_(topology.node_count()), seen_(topology.node_count(), UINT32_MAX) {
-  std::iota(above_.begin(), above_.end(), 0U);
+    : topology_(topology),
+      is_out_(is_out),
+      relay_(relay),
+      parts_of_nodes_(topology.node_count()),
+      seen_(topology.node_count(), UINT32_MAX) {
   for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
     const Link& link = topology.link(LinkId(i));
     const NodeKind from = topology.node(link.source).kind;
     const NodeKind to = topology.node(link.destination).kind;
     if (is_out[i] || !is_outside(from) || !is_outside(to) || (!relay && from != to)) continue;
-    const std::uint32_t a = part_of(link.source);
-    const std::uint32_t b = part_of(link.destination);
-    above_[std::max(a, b)] = std::min(a, b);
+    parts_of_nodes_.join(link.source.index(), link.destination.index());
   }
-}
-
-std::uint32_t ConnectedParts::part_of(NodeId node) {
-  std::uint32_t top = node.index();
-  while (above_[top] != top) top = above_[top] = above_[above_[top]];
-  return top;
 }
 
 void ConnectedParts::note(LinkId way, NodeId node) {
   has_way_out_ = true;
   if (is_out_[way.index()]) return;
-  parts_.push_back(part_of(node));
+  parts_.push_back(parts_of_nodes_.leader(node.index()));
   if (relay_ || topology_.node(node).kind != NodeKind::nic) return;
   for (const LinkId link : topology_.out_links(node)) {
     const NodeId next = topology_.link(link).destination;
-    if (topology_.node(next).kind == NodeKind::packet_switch && !is_out_[link.index()]) parts_.push_back(part_of(next));
+    if (topology_.node(next).kind == NodeKind::packet_switch && !is_out_[link.index()])
+      parts_.push_back(parts_of_nodes_.leader(next.index()));
   }
 }
 

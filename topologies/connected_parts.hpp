@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "core/containers/disjoint_sets.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -42,14 +43,13 @@ class ConnectedParts {
   Place of(NodeId endpoint);
 
  private:
-  std::uint32_t part_of(NodeId node);
   void note(LinkId way, NodeId node);
 
   const Topology& topology_;
   const std::vector<bool>& is_out_;
   bool relay_;
-  std::vector<std::uint32_t> above_;  ///< by node: union-find
-  std::vector<std::uint32_t> seen_;   ///< by node: the endpoint whose search met it last
+  DisjointSets parts_of_nodes_;
+  std::vector<std::uint32_t> seen_;  ///< by node: the endpoint whose search met it last
   std::vector<NodeId> open_;
   bool has_way_out_ = false;
   std::vector<std::uint32_t> parts_;

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/containers/disjoint_sets.hpp"
 #include "core/text/diagnostics.hpp"
 #include "topologies/connected_parts.hpp"
 #include "topologies/cut_off.hpp"
@@ -45,26 +45,6 @@ TopologyBuilder nodes_of(const Topology& topology) {
   return builder;
 }
 
-/// Sets of nodes that are joined to each other.
-class Joined {
- public:
-  explicit Joined(std::size_t nodes) : above_(nodes) { std::iota(above_.begin(), above_.end(), 0U); }
-  /// Returns whether they were not.
-  bool join(NodeId a, NodeId b) {
-    const std::uint32_t top_a = top(a.index());
-    const std::uint32_t top_b = top(b.index());
-    above_[top_a] = top_b;
-    return top_a != top_b;
-  }
-
- private:
-  std::uint32_t top(std::uint32_t node) {
-    while (above_[node] != node) node = above_[node] = above_[above_[node]];
-    return node;
-  }
-  std::vector<std::uint32_t> above_;
-};
-
 HostId host_at(const Topology& topology, NodeId node) { return topology.node(node).host; }
 
 /// Hosts some endpoint of which is. By HostId.
@@ -89,13 +69,13 @@ void keep_cables_of(const Topology& topology, const std::vector<bool>& hosts, st
 /// Puts cables back that join parts which nothing else joins, of the network with its hosts or of
 /// its switches alone.
 void keep_last_cables(const Topology& topology, bool with_hosts, std::vector<bool>& is_out) {
-  Joined joined(topology.node_count());
+  DisjointSets joined(topology.node_count());
   for (const bool were_out : {false, true}) {
     for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
       const Link& link = topology.link(LinkId(i));
       const bool is_of_host = !host_at(topology, link.source).is_none() || !host_at(topology, link.destination).is_none();
       if (is_out[i] != were_out || (is_of_host && !with_hosts)) continue;
-      if (joined.join(link.source, link.destination)) is_out[i] = is_out[i + 1] = false;
+      if (joined.join(link.source.index(), link.destination.index())) is_out[i] = is_out[i + 1] = false;
     }
   }
 }

@@ -4,32 +4,14 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <utility>
 
+#include "core/containers/disjoint_sets.hpp"
 #include "host/ranks/rank_runner.hpp"
 #include "topologies/topology.hpp"
 #include "workloads/dag/dag.hpp"
 
 namespace weft {
-
-namespace {
-
-/// Sets of members that are joined by pairs of them.
-class Sets {
- public:
-  explicit Sets(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
-  void join(std::size_t a, std::size_t b) { parent_[std::max(first_of(a), first_of(b))] = std::min(first_of(a), first_of(b)); }
-  std::size_t first_of(std::size_t member) const {
-    while (parent_[member] != member) member = parent_[member];
-    return member;
-  }
-
- private:
-  std::vector<std::size_t> parent_;
-};
-
-}  // namespace
 
 InsideTraffic::InsideTraffic(InsideWiring& wiring, const Island::Runners& runners)
     : wiring_(wiring), runners_(runners), slots_(runners.size()) {}
@@ -37,19 +19,19 @@ InsideTraffic::InsideTraffic(InsideWiring& wiring, const Island::Runners& runner
 void InsideTraffic::start_ranks(const RunningJob& job, const std::vector<Island::Member>& ranks) {
   if (ranks.size() < 2 || job.folding != nullptr || job.collectives->uses_switches()) return;
   const std::vector<bool>& in_use = wiring_.communicators.of(*job.workload);
-  Sets sets(ranks.size());
+  DisjointSets sets(ranks.size());
   for (std::size_t c = 0; c < in_use.size(); ++c) {
     if (!in_use[c]) continue;
-    std::map<GroupId, std::size_t> first;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
+    std::map<GroupId, std::uint32_t> first;
+    for (std::uint32_t i = 0; i < ranks.size(); ++i) {
       const GroupId group = job.workload->communicators[c].group_of(ranks[i].rank);
       if (group.is_none()) continue;
       const auto [known, is_new] = first.try_emplace(group, i);
       if (!is_new) sets.join(known->second, i);
     }
   }
-  std::map<std::size_t, std::vector<Island::Member>> members;
-  for (std::size_t i = 0; i < ranks.size(); ++i) members[sets.first_of(i)].push_back(ranks[i]);
+  std::map<std::uint32_t, std::vector<Island::Member>> members;
+  for (std::uint32_t i = 0; i < ranks.size(); ++i) members[sets.leader(i)].push_back(ranks[i]);
   for (const auto& [first, of_set] : members) {
     if (of_set.size() > 1) add_island(job, of_set);
   }
@@ -96,7 +78,7 @@ InsideTraffic::Islands::iterator InsideTraffic::close(Islands::iterator island, 
 
 void InsideTraffic::end_rank(std::uint32_t slot, Time now) {
   Island* const island = slots_[slot].island;
-  if (island == nullptr || --slots_[slot].island->ranks_left() > 0) return;
+  if (island == nullptr || !island->end_rank()) return;
   close(std::ranges::find(islands_, island, &std::unique_ptr<Island>::get), now);
 }
 

@@ -194,7 +194,6 @@ void Island::go_on(EventContext& context) {
   undisturbed_.reset();
   const auto trial = trial_of(undisturbed, context.now());
   const Group& group = *undisturbed.group;
-  transfers_.insert(transfers_.end(), trial->transfers().begin(), trial->transfers().end());
   std::vector<bool> is_told(group.ranks.size(), false);
   for (std::size_t i = 0; i < undisturbed.told; ++i) is_told[undisturbed.begun[undisturbed.by_end[i]].position] = true;
   for (std::uint32_t position = 0; position < group.ranks.size(); ++position) {
@@ -212,8 +211,7 @@ void Island::go_on(EventContext& context) {
       going_on.go_on_with(begun.op);
     }
   }
-  retire_network();
-  network_ = std::make_unique<InsideNetwork>(std::move(trial->network()));
+  adopt(*trial);
   for (const CollectiveTrial::Timer& timer : trial->timers()) {
     runner(member(group.ranks[timer.position])).take_over_after(timer.at - context.now(), timer.stream, timer.step, context);
   }
@@ -222,12 +220,15 @@ void Island::go_on(EventContext& context) {
     telling(member(group.ranks[begun.position])).finish_collective(begun.op, context);
 }
 
-void Island::retire_network() {
-  if (network_ == nullptr) return;
-  const std::vector<Bytes> carried = network_->link_bytes(network_->now());
-  for (std::size_t link = 0; link < carried.size(); ++link) link_bytes_[link] += carried[link];
-  busy_until_ = std::max(busy_until_, network_->busy_until());
-  retired_.push_back(std::move(network_));
+void Island::adopt(CollectiveTrial& trial) {
+  transfers_.insert(transfers_.end(), trial.transfers().begin(), trial.transfers().end());
+  if (network_ != nullptr) {
+    const std::vector<Bytes> carried = network_->link_bytes(network_->now());
+    for (std::size_t link = 0; link < carried.size(); ++link) link_bytes_[link] += carried[link];
+    busy_until_ = std::max(busy_until_, network_->busy_until());
+    retired_.push_back(std::move(network_));
+  }
+  network_ = std::make_unique<InsideNetwork>(std::move(trial.network()));
 }
 
 void Island::start(const Transfer& transfer, EventContext& context) {
@@ -269,15 +270,14 @@ void Island::stop(Time now) {
     std::vector<FinishedTransfer>& transfers_;
   };
   stopped_at_ = now;
-  Deaf deaf(transfers_);
-  const auto note_busy = [&](const InsideNetwork& network) {
-    busy_until_ = std::max(busy_until_, network.flows().active_flows() > 0 ? now : network.busy_until());
-  };
-  if (network_ != nullptr) {
-    network_->advance(now, deaf);
-    note_busy(*network_);
+  if (undisturbed_) {
+    adopt(*trial_of(*undisturbed_, now));
+    undisturbed_.reset();
   }
-  if (undisturbed_) note_busy(trial_of(*undisturbed_, now)->network());
+  if (network_ == nullptr) return;
+  Deaf deaf(transfers_);
+  network_->advance(now, deaf);
+  if (network_->flows().active_flows() > 0) busy_until_ = now;
 }
 
 Time Island::busy_until() const { return network_ == nullptr ? busy_until_ : std::max(busy_until_, network_->busy_until()); }

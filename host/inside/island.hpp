@@ -94,8 +94,8 @@ class Island {
   std::uint64_t number() const { return number_; }
   AttemptId attempt() const { return job_.attempt; }
   bool has(NodeId endpoint) const;
-  /// Counted by whoever takes ranks away.
-  std::size_t& ranks_left() { return ranks_left_; }
+  /// A rank is over. Returns whether it was the last one.
+  bool end_rank() { return --ranks_left_ == 0; }
   /// Of a group whose ranks these are, by position. Requires: they are members.
   Group group_of(std::uint16_t communicator, GroupId id, std::span<const RankId> ranks) const;
 
@@ -149,7 +149,8 @@ class Island {
   void go_on(EventContext& context);
   void note_holdups(const CollectiveReplay& replay, const Group& group, const CollectiveTrial::Begin& begun,
                     RankRunner& ending) const;
-  void retire_network();
+  /// What a trial has done so far is the island's, and so is its network.
+  void adopt(CollectiveTrial& trial);
   void add_transfers(const std::vector<FinishedTransfer>& transfers, InsideRecords& records) const;
   void plan_due(EventContext& context);
   Time next_end() const;

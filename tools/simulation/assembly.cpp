@@ -131,8 +131,7 @@ bool Assembly::goes_on_after_launch() {
 }
 
 /// Whether nothing in the run may take or change links inside hosts but ranks of the jobs there.
-bool Assembly::has_private_links() const {
-  const auto use = filled<HostSettings>(scenario.parameters.of("host")).private_links;
+bool Assembly::has_private_links(PrivateLinksUse use) const {
   if (use == PrivateLinksUse::off || scenario.mode != Mode::flow) return false;
   // Adaptive paths depend on which of the transfers of an instant begins first.
   if (detects_congestion(scenario) || network_changes(scenario) || is_adaptive(flow_settings->routing)) return false;
@@ -156,7 +155,7 @@ void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
                     options.link_demands.get());
   }
   const auto host_settings = filled<HostSettings>(scenario.parameters.of("host"));
-  if (has_private_links()) {
+  if (has_private_links(host_settings.private_links)) {
     const auto& module = find_module(allocation_policies(), "max_min", SourcePlace::named("flow.allocation"));
     ParamSet params = scenario.parameters.of("max_min");
     params.set("threads", "1", {});

@@ -16,6 +16,7 @@
 #include "core/engine/engine.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "host/inside/island.hpp"
+#include "host/ranks/host_settings.hpp"
 #include "host/ranks/host_speed.hpp"
 #include "host/ranks/job.hpp"
 #include "host/symmetry/coupled_jobs.hpp"
@@ -91,7 +92,7 @@ struct Assembly {
   void complete_placed(RunningJob& job);
   bool goes_on_after_launch();
   std::unique_ptr<NetworkPort> make_port() const;
-  bool has_private_links() const;
+  bool has_private_links(PrivateLinksUse use) const;
 };
 
 }  // namespace weft

@@ -16,10 +16,15 @@ std::size_t InsideRows::Hash::operator()(const Key& key) const {
                mix64(key.stream ^ mix64(key.iteration ^ mix64(std::uint64_t{key.attempt.index()} << 32 | key.role))));
 }
 
+std::span<const RankId> InsideRows::ranks_of(const InsideRecords::Replayed& replayed) const {
+  const RunningJob& job = attempts_.at(replayed.attempt);
+  return job.workload->communicators[job.tags->unpack(replayed.stream).communicator].ranks(replayed.group);
+}
+
 FinishedTransfer InsideRows::finished(const InsideRecords::Replayed& replayed, const CollectiveReplay::Moved& moved) const {
   const RunningJob& job = attempts_.at(replayed.attempt);
   MessageTag tag = job.tags->unpack(replayed.stream);
-  const std::span<const RankId> ranks = job.workload->communicators[tag.communicator].ranks(replayed.group);
+  const std::span<const RankId> ranks = ranks_of(replayed);
   const auto endpoint = [&](std::uint32_t position) { return (*job.endpoint_of_rank)[ranks[position].index()]; };
   tag.detail = moved.detail;
   FinishedTransfer finished;
@@ -33,10 +38,8 @@ FinishedTransfer InsideRows::finished(const InsideRecords::Replayed& replayed, c
 }
 
 std::optional<std::uint32_t> InsideRows::role_of(const InsideRecords::Replayed& replayed) const {
-  const RunningJob& job = attempts_.at(replayed.attempt);
-  const Workload& workload = *job.workload;
-  const std::span<const RankId> ranks =
-      workload.communicators[job.tags->unpack(replayed.stream).communicator].ranks(replayed.group);
+  const Workload& workload = *attempts_.at(replayed.attempt).workload;
+  const std::span<const RankId> ranks = ranks_of(replayed);
   const std::uint32_t first = workload.role_of[ranks.front().index()];
   const auto plays_it = [&](RankId rank) { return workload.role_of[rank.index()] == first; };
   return std::ranges::all_of(ranks, plays_it) ? std::optional(first) : std::nullopt;
@@ -76,23 +79,24 @@ void InsideRows::add_replayed(const InsideRecords::Replayed& replayed) {
   ++alike.times;
 }
 
-void InsideRows::share_rows(const Alike& alike) {
-  struct Shared {
-    CollectiveReplay::Moved first;
-    std::uint64_t transfers = 0;
-    Duration start = Duration::max();
-    Duration end;
-  };
+const std::vector<InsideRows::Shared>& InsideRows::shared_of(const CollectiveReplay& replay) {
+  const auto [known, is_new] = shared_.try_emplace(&replay);
+  if (!is_new) return known->second;
   // by size, completion and ideal time
   std::map<std::tuple<Bytes, Duration, Duration>, Shared> shared;
-  for (const CollectiveReplay::Moved& moved : alike.first.replay->transfers) {
+  for (const CollectiveReplay::Moved& moved : replay.transfers) {
     Shared& of = shared.try_emplace({moved.size, moved.end - moved.start, moved.ideal}, Shared{moved, 0, moved.start, moved.end})
                      .first->second;
     ++of.transfers;
     of.start = std::min(of.start, moved.start);
     of.end = std::max(of.end, moved.end);
   }
-  for (const auto& [figures, of] : shared) {
+  for (const auto& [figures, of] : shared) known->second.push_back(of);
+  return known->second;
+}
+
+void InsideRows::share_rows(const Alike& alike) {
+  for (const Shared& of : shared_of(*alike.first.replay)) {
     const std::uint64_t transfers = of.transfers * alike.times;
     rows_.add_alike(finished(alike.first, of.first), next_id_,
                     {alike.first.iteration, transfers, alike.first.begun + of.start, alike.last_begun + of.end});

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -49,7 +50,18 @@ class InsideRows {
   };
 
   void add_replayed(const InsideRecords::Replayed& replayed);
+  /// Transfers of a replay that are alike.
+  struct Shared {
+    CollectiveReplay::Moved first;
+    std::uint64_t transfers = 0;
+    Duration start;  ///< of the first
+    Duration end;    ///< of the last
+  };
+
+  const std::vector<Shared>& shared_of(const CollectiveReplay& replay);
   void share_rows(const Alike& alike);
+  /// Of the group, by position.
+  std::span<const RankId> ranks_of(const InsideRecords::Replayed& replayed) const;
   /// Of all ranks of a collective; none if they play several.
   std::optional<std::uint32_t> role_of(const InsideRecords::Replayed& replayed) const;
   FlowId next_id();
@@ -60,7 +72,9 @@ class InsideRows {
   std::uint64_t next_id_;
   ResultRows& rows_;
   std::vector<Alike> alike_;
-  std::unordered_map<Key, std::size_t, Hash> place_of_;  ///< in alike_; looked up only
+  // Looked up only.
+  std::unordered_map<Key, std::size_t, Hash> place_of_;  ///< in alike_
+  std::unordered_map<const CollectiveReplay*, std::vector<Shared>> shared_;
 };
 
 }  // namespace weft

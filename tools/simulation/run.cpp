@@ -81,8 +81,8 @@ std::vector<NodeId> endpoints_when_alone(const Scenario& scenario, std::uint32_t
 
 /// What cannot be carried out or told apart should not come up days into the run: every workload is
 /// prepared as if its job were alone.
-/// Returns transfers of all jobs; some number above `enough` where there are more than that. They
-/// are not counted where that is UINT64_MAX - 1.
+/// Returns transfers of all jobs; some number above `enough` where there are more than that, which
+/// are not counted if that is UINT64_MAX.
 std::uint64_t check_collectives(Assembly& parts, std::uint64_t enough) {
   std::map<const Workload*, std::uint64_t> prepared;  // transfers of an iteration
   const auto prepare = [&](const std::shared_ptr<const Workload>& workload) {
@@ -91,7 +91,7 @@ std::uint64_t check_collectives(Assembly& parts, std::uint64_t enough) {
     if (endpoints.empty()) return;  // a smaller workload that will never find a place
     const auto collectives = parts.library.prepare(*workload, *parts.scenario.topology, endpoints, &*parts.operations);
     MessageTags(*workload, *collectives);
-    if (enough < UINT64_MAX - 1) prepared[workload.get()] = transfers_of(*workload, *collectives, enough);
+    if (enough < UINT64_MAX) prepared[workload.get()] = transfers_of(*workload, *collectives, enough);
   };
   std::uint64_t transfers = 0;
   for (const JobSpec& job : parts.scenario.jobs) {
@@ -306,7 +306,7 @@ void check_run(const Scenario& scenario) {
 
 RunOutcome run(const Scenario& scenario, ResultSink& sink, const RunOptions& options) {
   CollectiveLibrary library = collective_library(scenario);
-  const std::uint64_t listed_max = std::min(sink.needs().flows_listed_max, UINT64_MAX - 1);
+  const std::uint64_t listed_max = sink.needs().flows_listed_max;
   const bool is_whole = !options.until && options.from == nullptr && !fast_forwards(scenario);
   const bool has_many_flows = check(scenario, library, listed_max) > listed_max && is_whole;
   const auto started = WallClock::now();

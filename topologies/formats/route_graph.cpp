@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/containers/disjoint_sets.hpp"
 #include "topologies/link_limits.hpp"
 
 namespace weft {
@@ -15,26 +15,6 @@ namespace weft {
 namespace {
 
 constexpr std::uint8_t uncoloured = 2;
-
-class Sets {
- public:
-  explicit Sets(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), std::uint32_t{0}); }
-  std::uint32_t find(std::uint32_t x) {
-    while (parent_[x] != x) {
-      parent_[x] = parent_[parent_[x]];
-      x = parent_[x];
-    }
-    return x;
-  }
-  void unite(std::uint32_t a, std::uint32_t b) {
-    a = find(a);
-    b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);  // the least member leads, whatever the order
-  }
-
- private:
-  std::vector<std::uint32_t> parent_;
-};
 
 Duration half(Duration delay) { return Duration::ticks((delay.in_ticks() + 1) / 2); }
 
@@ -152,13 +132,13 @@ class Joiner {
 
   void unite_ends() {
     for (std::uint32_t link = 0; link < link_count_; ++link) {
-      if (is_bus_[link]) junctions_.unite(2 * link, 2 * link + 1);
+      if (is_bus_[link]) junctions_.join(2 * link, 2 * link + 1);
       for (const Neighbour& neighbour : neighbours_[link]) {
-        junctions_.unite(2 * link + neighbour.colour, end_facing(neighbour.of, link));
+        junctions_.join(2 * link + neighbour.colour, end_facing(neighbour.of, link));
       }
     }
     for (std::uint32_t link = 0; link < link_count_; ++link) {
-      if (!neighbours_[link].empty() && junctions_.find(2 * link) == junctions_.find(2 * link + 1)) {
+      if (!neighbours_[link].empty() && junctions_.leader(2 * link) == junctions_.leader(2 * link + 1)) {
         is_bus_[link] = true;
         joined_.buses.push_back(link);
       }
@@ -177,7 +157,7 @@ class Joiner {
     for (std::uint32_t link = 0; link < link_count_; ++link) {
       if (neighbours_[link].empty()) continue;
       for (const std::uint32_t end : {2 * link, 2 * link + 1}) {
-        Junction& junction = hubs_[junctions_.find(end)];
+        Junction& junction = hubs_[junctions_.leader(end)];
         if (!junction.links.empty() && junction.links.back() == link) continue;
         junction.links.push_back(link);
         junction.rate = PlatformGraph::sum(junction.rate, width(link));
@@ -185,7 +165,7 @@ class Joiner {
       }
     }
     for (std::uint32_t node = 0; node < node_count_; ++node) {
-      const auto found = hubs_.find(junctions_.find(2 * link_count_ + node));
+      const auto found = hubs_.find(junctions_.leader(2 * link_count_ + node));
       if (found != hubs_.end()) found->second.nodes.push_back(node);
     }
     for (auto& [root, junction] : hubs_) add_hub(junction);
@@ -242,8 +222,8 @@ class Joiner {
     std::vector<std::optional<std::uint32_t>> partner(link_count_);
     for (std::uint32_t link = 0; link < link_count_; ++link) {
       if (is_bus_[link] || (directions[link] != 1 && directions[link] != 2)) continue;
-      std::uint32_t from = junctions_.find(2 * link);
-      std::uint32_t to = junctions_.find(2 * link + 1);
+      std::uint32_t from = junctions_.leader(2 * link);
+      std::uint32_t to = junctions_.leader(2 * link + 1);
       if (directions[link] == 2) std::swap(from, to);
       auto& against = waiting[{to, from}];
       if (against.empty()) {
@@ -267,8 +247,8 @@ class Joiner {
         rate = std::min(rate, other_rate);
         delay = std::max(delay, other_delay);
       }
-      const std::uint32_t a = hubs_.at(junctions_.find(2 * link)).hub;
-      const std::uint32_t b = hubs_.at(junctions_.find(2 * link + 1)).hub;
+      const std::uint32_t a = hubs_.at(junctions_.leader(2 * link)).hub;
+      const std::uint32_t b = hubs_.at(junctions_.leader(2 * link + 1)).hub;
       joined_.cable_of_link[link] = graph_.join(a, b, rate, delay);
     }
   }
@@ -290,7 +270,7 @@ class Joiner {
   const std::vector<ListedRoute>& routes_;
   std::uint32_t link_count_;
   std::uint32_t node_count_;
-  Sets junctions_;
+  DisjointSets junctions_;
   std::vector<Meeting> meetings_;
   std::vector<std::vector<Neighbour>> neighbours_;  ///< per link, ascending
   std::vector<bool> is_bus_;
