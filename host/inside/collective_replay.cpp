@@ -80,15 +80,15 @@ std::uint32_t CollectiveReplays::layout_of(const std::shared_ptr<const PrivateLi
   return layouts_.try_emplace({static_cast<std::size_t>(std::distance(links_.begin(), known)), places}, number).first->second;
 }
 
-std::shared_ptr<const CollectiveReplay> CollectiveReplays::find(const Key& key) const {
+const CollectiveReplay* CollectiveReplays::find(const Key& key) const {
   const std::scoped_lock lock(mutex_);
   const auto found = replays_.find(key);
-  return found == replays_.end() ? nullptr : found->second;
+  return found == replays_.end() ? nullptr : &found->second;
 }
 
-std::shared_ptr<const CollectiveReplay> CollectiveReplays::add(const Key& key, CollectiveReplay replay) {
+const CollectiveReplay* CollectiveReplays::add(const Key& key, CollectiveReplay replay) {
   const std::scoped_lock lock(mutex_);
-  return replays_.try_emplace(key, std::make_shared<const CollectiveReplay>(std::move(replay))).first->second;
+  return &replays_.try_emplace(key, std::move(replay)).first->second;
 }
 
 bool CollectiveReplays::awaits_all(const CollectivePlan& plan) {

@@ -46,7 +46,11 @@ struct CollectiveReplay {
     SlotHoldup holdup;  ///< of the ranks of the trial
   };
 
+  const CollectivePlan* plan = nullptr;
+  std::vector<Duration> ahead;    ///< by position, how long before the last it began
   std::vector<Duration> finish;   ///< when each position's last step is done
+  Duration last_finish;           ///< of these
+  std::vector<std::uint32_t> by_finish;  ///< positions
   std::vector<Moved> transfers;   ///< in the order in which they left their sources
   std::vector<Bytes> link_bytes;  ///< by private link
   std::vector<Held> held;
@@ -66,10 +70,10 @@ class CollectiveReplays {
   /// positions' in the links.
   std::uint32_t layout_of(const std::shared_ptr<const PrivateLinks>& links, const std::vector<std::uint32_t>& places);
 
-  /// Null if nobody has tried it.
-  std::shared_ptr<const CollectiveReplay> find(const Key& key) const;
+  /// Null if nobody has tried it. Valid as long as this.
+  const CollectiveReplay* find(const Key& key) const;
   /// What stands for the key from now on.
-  std::shared_ptr<const CollectiveReplay> add(const Key& key, CollectiveReplay replay);
+  const CollectiveReplay* add(const Key& key, CollectiveReplay replay);
 
   /// Whether no rank can be done with a collective before all have begun it, and no step of it is a
   /// switch's.
@@ -84,7 +88,7 @@ class CollectiveReplays {
   std::vector<std::shared_ptr<const PrivateLinks>> links_;  ///< no two alike
   std::map<std::pair<std::size_t, std::vector<std::uint32_t>>, std::uint32_t> layouts_;
   // Looked up only.
-  std::unordered_map<Key, std::shared_ptr<const CollectiveReplay>, Hash> replays_;
+  std::unordered_map<Key, CollectiveReplay, Hash> replays_;
   std::unordered_map<const CollectivePlan*, bool> awaits_all_;
 };
 

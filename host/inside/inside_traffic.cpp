@@ -13,8 +13,8 @@
 
 namespace weft {
 
-InsideTraffic::InsideTraffic(InsideWiring& wiring, const Island::Runners& runners)
-    : wiring_(wiring), runners_(runners), slots_(runners.size()) {}
+InsideTraffic::InsideTraffic(InsideWiring& wiring, const Island::Runners& runners, bool may_go_ahead)
+    : wiring_(wiring), runners_(runners), may_go_ahead_(may_go_ahead), slots_(runners.size()) {}
 
 void InsideTraffic::start_ranks(const RunningJob& job, const std::vector<Island::Member>& ranks) {
   if (ranks.size() < 2 || job.folding != nullptr || job.collectives->uses_switches()) return;
@@ -61,14 +61,41 @@ void InsideTraffic::add_island(const RunningJob& job, const std::vector<Island::
     for (const auto& [id, slots] : slots_of_group) {
       const std::span<const RankId> ranks = communicators[c].ranks(id);
       if (slots.size() < 2 || slots.size() < ranks.size()) continue;
-      const auto group = std::make_shared<const Island::Group>(island.group_of(static_cast<std::uint16_t>(c), id, ranks));
-      for (const std::uint32_t slot : slots) slots_[slot].groups[c] = group;
+      const Island::Group& group = island.add_group(static_cast<std::uint16_t>(c), id, ranks);
+      for (const std::uint32_t slot : slots) slots_[slot].groups[c] = &group;
     }
   }
+  if (may_go_ahead_) let_go_ahead(job, island);
 }
 
-InsideTraffic::Islands::iterator InsideTraffic::close(Islands::iterator island, Time now) {
-  (*island)->stop(now);
+/// Where all that its ranks do inside the host is in order.
+void InsideTraffic::let_go_ahead(const RunningJob& job, Island& island) {
+  const std::vector<Communicator>& communicators = job.workload->communicators;
+  std::vector<const InsideOrder*> orders;
+  for (const Island::Member& member : island.members()) {
+    const OfSlot& of_slot = slots_[member.slot];
+    std::vector<bool> inside(communicators.size());
+    for (std::size_t c = 0; c < communicators.size(); ++c) inside[c] = of_slot.groups[c] != nullptr;
+    const RoleDag& dag = job.workload->dag_of(member.rank);
+    const InsideOrder* const order = wiring_.orders.of(dag, inside);
+    if (order == nullptr) return;
+    const auto is_here = [&](RankId rank) { return rank != member.rank && island.has((*job.endpoint_of_rank)[rank.index()]); };
+    for (const InsideOrder::Partner& partner : order->partners()) {
+      if (is_here(communicators[partner.communicator].peer_of(member.rank, partner.addressing, partner.peer))) return;
+    }
+    // Collectives of ranks here and elsewhere.
+    for (const std::uint16_t c : order->elsewhere()) {
+      const GroupId group = communicators[c].group_of(member.rank);
+      if (!group.is_none() && std::ranges::any_of(communicators[c].ranks(group), is_here)) return;
+    }
+    orders.push_back(order);
+  }
+  for (std::size_t i = 0; i < orders.size(); ++i) runners_[island.members()[i].slot]->go_ahead_in(*orders[i]);
+  island.go_ahead();
+}
+
+InsideTraffic::Islands::iterator InsideTraffic::close(Islands::iterator island, Time now, Time ended) {
+  (*island)->stop(now, ended);
   (*island)->add_to(records_, now);
   for (OfSlot& of_slot : slots_) {
     if (of_slot.island == island->get()) of_slot = {};
@@ -79,12 +106,14 @@ InsideTraffic::Islands::iterator InsideTraffic::close(Islands::iterator island, 
 void InsideTraffic::end_rank(std::uint32_t slot, Time now) {
   Island* const island = slots_[slot].island;
   if (island == nullptr || !island->end_rank()) return;
-  close(std::ranges::find(islands_, island, &std::unique_ptr<Island>::get), now);
+  close(std::ranges::find(islands_, island, &std::unique_ptr<Island>::get), now, now);
 }
 
 void InsideTraffic::stop(AttemptId attempt, Time now) {
+  // What ends at this instant would come after what stops it.
+  const Time ended = now - Duration::ticks(1);
   for (auto island = islands_.begin(); island != islands_.end();)
-    island = (*island)->attempt() == attempt ? close(island, now) : std::next(island);
+    island = (*island)->attempt() == attempt ? close(island, now, ended) : std::next(island);
 }
 
 bool InsideTraffic::has_group(std::uint32_t slot, std::uint16_t communicator) const {
@@ -92,9 +121,9 @@ bool InsideTraffic::has_group(std::uint32_t slot, std::uint16_t communicator) co
   return of_slot.island != nullptr && of_slot.groups[communicator] != nullptr;
 }
 
-bool InsideTraffic::begin(std::uint32_t slot, std::uint16_t communicator, const CollectiveTrial::Begin& begin, std::uint64_t stream,
-                          const CollectivePlan& plan, EventContext& context) {
-  if (!has_group(slot, communicator)) return false;
+InsideAnswer InsideTraffic::begin(std::uint32_t slot, std::uint16_t communicator, const CollectiveTrial::Begin& begin,
+                                  std::uint64_t stream, const CollectivePlan& plan, EventContext& context) {
+  if (!has_group(slot, communicator)) return InsideAnswer::run_steps;
   return slots_[slot].island->begin(*slots_[slot].groups[communicator], begin, stream, plan, context);
 }
 
@@ -110,9 +139,9 @@ void InsideTraffic::on_due(const InsideDue& due, EventContext& context) {
   if (island != islands_.end()) (*island)->on_due(context);
 }
 
-Time InsideTraffic::busy_until() const {
+Time InsideTraffic::busy_until(Time now) const {
   Time until = records_.busy_until;
-  for (const std::unique_ptr<Island>& island : islands_) until = std::max(until, island->busy_until());
+  for (const std::unique_ptr<Island>& island : islands_) until = std::max(until, island->busy_until(now));
   return until;
 }
 

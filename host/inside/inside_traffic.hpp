@@ -24,8 +24,8 @@ namespace weft {
 
 class InsideTraffic {
  public:
-  /// Keeps references. `runners`: by slot.
-  InsideTraffic(InsideWiring& wiring, const Island::Runners& runners);
+  /// Keeps references. `runners`: by slot. `may_go_ahead`: what ops take is known when they start.
+  InsideTraffic(InsideWiring& wiring, const Island::Runners& runners, bool may_go_ahead);
 
   /// Of ranks that begin now.
   void start_ranks(const RunningJob& job, const std::vector<Island::Member>& ranks);
@@ -34,10 +34,9 @@ class InsideTraffic {
   /// Ranks of an attempt vanish.
   void stop(AttemptId attempt, Time now);
 
-  /// A rank begins the steps of a collective. If true, it is told of its end
-  /// (RankRunner::finish_collective).
-  bool begin(std::uint32_t slot, std::uint16_t communicator, const CollectiveTrial::Begin& begin, std::uint64_t stream,
-             const CollectivePlan& plan, EventContext& context);
+  /// A rank begins the steps of a collective, now or later.
+  InsideAnswer begin(std::uint32_t slot, std::uint16_t communicator, const CollectiveTrial::Begin& begin, std::uint64_t stream,
+                     const CollectivePlan& plan, EventContext& context);
   /// Whether the group of a rank's communicator is all here. Then it has to hear of the end of a
   /// collective whose steps the rank runs.
   bool has_group(std::uint32_t slot, std::uint16_t communicator) const;
@@ -50,8 +49,8 @@ class InsideTraffic {
   /// Slots whose ranks were told of anything since it was last asked, some of them several times.
   std::vector<std::uint32_t> take_told() { return std::exchange(told_, {}); }
 
-  /// Since when nothing has been under way.
-  Time busy_until() const;
+  /// Since when nothing has been under way, as of now.
+  Time busy_until(Time now) const;
   /// Transfers that never leave their sources if nothing else happens.
   std::vector<UnfinishedTransfer> unfinished() const;
   /// Until `now`. Requires: all that happens before has happened.
@@ -61,15 +60,17 @@ class InsideTraffic {
   struct OfSlot {
     Island* island = nullptr;
     /// By communicator: of the rank; null where it is not all here.
-    std::vector<std::shared_ptr<const Island::Group>> groups;
+    std::vector<const Island::Group*> groups;
   };
   using Islands = std::vector<std::unique_ptr<Island>>;
 
   void add_island(const RunningJob& job, const std::vector<Island::Member>& members);
-  Islands::iterator close(Islands::iterator island, Time now);
+  void let_go_ahead(const RunningJob& job, Island& island);
+  Islands::iterator close(Islands::iterator island, Time now, Time ended);
 
   InsideWiring& wiring_;
   const Island::Runners& runners_;
+  bool may_go_ahead_;
   std::vector<OfSlot> slots_;
   RankTimers timers_;
   std::vector<std::uint32_t> told_;

@@ -11,6 +11,9 @@
 // run: its steps at the ranks, its messages in the island's own network. A collective that some
 // rank may leave before all have begun it is a part of the run from the start.
 // Times are those that the fabric gives to the tick.
+// Ranks that go ahead of the clock (host/ranks/rank_runner) begin collectives at times to come. If
+// it is certain that nothing can disturb a collective, as each rank computes for long enough
+// between two of them, its ends are told at once, and ranks go on from there.
 //
 // Threads: as its host.
 #pragma once
@@ -27,6 +30,7 @@
 
 #include "core/engine/entity.hpp"
 #include "host/inside/collective_trial.hpp"
+#include "host/inside/inside_order.hpp"
 #include "host/inside/inside_records.hpp"
 #include "network/flow/inside_network.hpp"
 
@@ -62,6 +66,14 @@ struct InsideWiring {
   Duration reduction_time_per_mib;
   CollectiveReplays replays;
   CommunicatorsInUse communicators;
+  InsideOrders orders;
+};
+
+/// What a rank hears that begins a collective.
+enum class InsideAnswer : std::uint8_t {
+  will_tell,  ///< it is told of the end (RankRunner::finish_collective)
+  run_steps,  ///< it has to run its steps
+  ask_then,   ///< of one that begins later: it has to ask again then
 };
 
 /// An island's own event at its host.
@@ -96,22 +108,27 @@ class Island {
   bool has(NodeId endpoint) const;
   /// A rank is over. Returns whether it was the last one.
   bool end_rank() { return --ranks_left_ == 0; }
-  /// Of a group whose ranks these are, by position. Requires: they are members.
-  Group group_of(std::uint16_t communicator, GroupId id, std::span<const RankId> ranks) const;
+  /// Of a group whose ranks these are, by position. Valid as long as the island. Requires: they are
+  /// members; not asked before.
+  const Group& add_group(std::uint16_t communicator, GroupId id, std::span<const RankId> ranks);
+  const std::vector<Member>& members() const { return members_; }
+  /// Its ranks go ahead of the clock: what each one does here is in order
+  /// (host/inside/inside_order).
+  void go_ahead() { goes_ahead_ = true; }
 
-  /// A rank begins the steps of a collective of a group. If true, the island tells the rank of its
-  /// end (RankRunner::finish_collective); if false, the rank has to run its steps.
-  bool begin(const Group& group, const CollectiveTrial::Begin& begin, std::uint64_t stream, const CollectivePlan& plan,
-             EventContext& context);
+  /// A rank begins the steps of a collective of a group, now or later.
+  InsideAnswer begin(const Group& group, const CollectiveTrial::Begin& begin, std::uint64_t stream, const CollectivePlan& plan,
+                     EventContext& context);
   /// The steps of such a collective that a rank has run are over.
   void end() { --running_; }
   /// A rank sends to another member.
   void start(const Transfer& transfer, EventContext& context);
   void on_due(EventContext& context);
-  /// Nobody is told of anything any more, and nothing enters the network.
-  void stop(Time now);
-  /// Since when nothing has been under way.
-  Time busy_until() const;
+  /// Nobody is told of anything any more, and nothing enters the network; what ends after
+  /// `ended` has not ended.
+  void stop(Time now, Time ended);
+  /// Since when nothing has been under way, as of now.
+  Time busy_until(Time now) const;
   /// Transfers that never leave their sources if nothing else happens.
   std::vector<UnfinishedTransfer> unfinished() const;
   /// All that has happened until `now`. Requires: all that happens before has been told.
@@ -126,13 +143,15 @@ class Island {
     std::uint64_t stream;
     const CollectivePlan* plan;
     const Group* group;
-    std::vector<CollectiveTrial::Begin> begun;  ///< in order of time
+    /// In the order in which ranks told of it; once all have, by position.
+    std::vector<CollectiveTrial::Begin> begun;
     /// Once all have begun, like the next two.
-    std::shared_ptr<const CollectiveReplay> replay;
-    std::vector<std::size_t> by_end;  ///< numbers of `begun`
-    std::size_t told = 0;             ///< of these, that it has ended
-    Time all_begun() const { return begun.back().at; }
-    Time end(std::size_t number) const { return all_begun() + replay->finish[begun[number].position]; }
+    const CollectiveReplay* replay = nullptr;
+    Time all_begun;
+    std::size_t told = 0;  ///< of replay->by_finish, that it has ended
+    Time end(std::uint32_t position) const { return all_begun + replay->finish[position]; }
+    Time next_end() const { return end(replay->by_finish[told]); }
+    bool is_complete() const { return begun.size() == group->ranks.size(); }
   };
 
   const Member& member(RankId rank) const;
@@ -143,17 +162,25 @@ class Island {
   InsideNetwork make_network() const;
   std::unique_ptr<CollectiveTrial> trial_of(const Undisturbed& undisturbed, Time until) const;
   CollectiveReplay outcome_of(const Undisturbed& undisturbed, CollectiveTrial& trial) const;
+  void foresee_all(EventContext& context);
   void foresee(EventContext& context);
+  bool is_certain(const Undisturbed& undisturbed) const;
+  void tell_ahead(EventContext& context);
   void tell_ends(EventContext& context);
+  void tell_end(const Undisturbed& undisturbed, std::uint32_t position, EventContext& context);
+  void keep(const Undisturbed& ended);
   /// What is undisturbed goes on as a part of the run.
   void go_on(EventContext& context);
-  void note_holdups(const CollectiveReplay& replay, const Group& group, const CollectiveTrial::Begin& begun,
-                    RankRunner& ending) const;
+  void begin_later_again(Undisturbed& undisturbed, EventContext& context);
   /// What a trial has done so far is the island's, and so is its network.
   void adopt(CollectiveTrial& trial);
   void add_transfers(const std::vector<FinishedTransfer>& transfers, InsideRecords& records) const;
+  /// That have ended.
+  std::size_t replays_until(Time now) const;
+  std::optional<Undisturbed> under_way(Time not_ended, Time begun) const;
+  void add_ends(const Undisturbed& undisturbed, Time until, std::vector<OpRecord>& records) const;
+  OpRecord record_of(const Undisturbed& undisturbed, std::uint32_t position) const;
   void plan_due(EventContext& context);
-  Time next_end() const;
 
   std::uint64_t number_;
   InsideWiring& wiring_;
@@ -162,18 +189,22 @@ class Island {
   std::size_t ranks_left_;
   std::shared_ptr<const PrivateLinks> links_;
   const Runners& runners_;
+  std::vector<std::unique_ptr<const Group>> groups_;
+  bool goes_ahead_ = false;
   std::unique_ptr<InsideNetwork> network_;  ///< null: nothing is under way but what is undisturbed
   /// It may be telling of something still.
   std::vector<std::unique_ptr<InsideNetwork>> retired_;
   std::optional<Undisturbed> undisturbed_;
+  bool foresees_ = false;
   std::uint32_t running_ = 0;  ///< collectives of groups whose steps ranks run
   std::vector<std::uint32_t>& told_;
   std::vector<Time> planned_;  ///< due events under way, latest first
   std::optional<Time> stopped_at_;
-  std::vector<InsideRecords::Replayed> replays_;
+  std::vector<InsideRecords::Replayed> replays_;  ///< one after the other; the last may lie ahead
+  std::vector<OpRecord> ops_;                     ///< of collectives that only some ranks were told of
   std::vector<FinishedTransfer> transfers_;
   std::vector<Bytes> link_bytes_;  ///< of networks that are gone, by private link
-  Time busy_until_;                ///< of them, and of what was replayed
+  Time busy_until_;                ///< of them
 };
 
 }  // namespace weft

@@ -18,8 +18,12 @@ ComputeClock::End ComputeClock::start(OpId op, Processor processor, Duration dur
   WEFT_CHECK(duration > Duration::zero(), "an op that runs takes time");
   Running running{op, processor, version_, static_cast<double>(duration.in_ticks()), now};
   running_.push_back(running);
-  if (speed_of(processor) == 1) return {op, running.version, duration};
-  return end_of(running);
+  return {op, running.version, time_of(processor, duration)};
+}
+
+Duration ComputeClock::time_of(Processor processor, Duration duration) const {
+  if (speed_of(processor) == 1) return duration;
+  return end_of({OpId(0), processor, version_, static_cast<double>(duration.in_ticks()), Time::zero()}).in;
 }
 
 bool ComputeClock::finish(OpId op, std::uint64_t version) {

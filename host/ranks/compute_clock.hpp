@@ -33,6 +33,8 @@ class ComputeClock {
   /// Requires: `duration` > 0; the op is not running.
   End start(OpId op, Processor processor, Duration duration, Time now);
   bool is_running() const { return !running_.empty(); }
+  /// What an op takes if nothing changes.
+  Duration time_of(Processor processor, Duration duration) const;
   /// Whether this is the op's current end; then it stops running.
   bool finish(OpId op, std::uint64_t version);
 

@@ -6,15 +6,25 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
+
+namespace {
+
+/// Whether what ops of a rank take is known when they start.
+bool may_go_ahead(HostId host, const HostWiring& wiring) {
+  return wiring.ranks.compute_slowdown == 1 && wiring.speeds.changes(host).empty();
+}
+
+}  // namespace
 
 HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wiring_(wiring) {
   const std::span<const NodeId> endpoints = wiring.topology.endpoints_of(host);
   endpoints_.assign(endpoints.begin(), endpoints.end());
   runners_.resize(endpoints_.size());
   speed_ = wiring.speeds.at(host, Time::zero());
-  if (wiring.inside != nullptr) inside_.emplace(*wiring.inside, runners_);
+  if (wiring.inside != nullptr) inside_.emplace(*wiring.inside, runners_, may_go_ahead(host, wiring));
 }
 
 void HostEntity::handle(const Event& event, EventContext& context) {
@@ -72,6 +82,8 @@ void HostEntity::take(const Event& event, EventContext& context) {
     case receive_done:
     case launch_done:
     case checkpoint_written:
+    case op_starts:
+    case clock_is_there:
       take_timer(event.kind, event.payload_as<RankTimerPayload>(), context);
       return;
     case several_ranks: {
@@ -88,8 +100,8 @@ void HostEntity::take(const Event& event, EventContext& context) {
 void HostEntity::take_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context) {
   RankRunner* const runner = runners_[payload.slot].get();
   if (runner == nullptr || runner->attempt() != payload.attempt) {
-    // The end of an op that was moved outlives the rank.
-    WEFT_CHECK(kind == compute_done || stopped_.contains(payload.attempt), "a timer finds its rank running");
+    // The end of an op that was moved outlives the rank, as does what came in the instant of its end.
+    WEFT_CHECK(kind == compute_done || kind == clock_is_there || stopped_.contains(payload.attempt), "a timer finds its rank running");
     return;
   }
   runner->on_timer(kind, payload, context);
@@ -153,15 +165,25 @@ void HostEntity::send_last_checkpoint(AttemptId attempt, EventContext& context) 
 void HostEntity::stop(const StopJob& stopped, EventContext& context) {
   stopped_.insert(stopped.attempt);
   if (inside_) inside_->stop(stopped.attempt, context.now());
+  // What ends at this instant would come after its messages.
+  const Time before = context.now() - Duration::ticks(1);
   if (stopped.is_over != 0) wiring_.ranks.network.stop(stopped.attempt, host_, context);
   for (std::unique_ptr<RankRunner>& runner : runners_) {
-    if (runner != nullptr && runner->attempt() == stopped.attempt) leave(runner);
+    if (runner != nullptr && runner->attempt() == stopped.attempt) leave(runner, before);
   }
+  const auto lies_ahead = [&](const OpRecord& record) {
+    if (record.attempt != stopped.attempt || record.end <= before) return false;
+    if (record.end > context.now()) return true;
+    const RoleDag& dag = wiring_.jobs.at(record.attempt).workload->dag_of(record.rank);
+    return dag.kind(record.op) == OpKind::compute && record.start < record.end;
+  };
+  std::erase_if(records_, lies_ahead);
 }
 
-void HostEntity::leave(std::unique_ptr<RankRunner>& runner) {
-  exposures_.push_back({runner->attempt(), runner->rank(), runner->exposed_by_communicator()});
-  slot_holdups_.insert(slot_holdups_.end(), runner->slot_holdups().begin(), runner->slot_holdups().end());
+void HostEntity::leave(std::unique_ptr<RankRunner>& runner, Time until) {
+  exposures_.push_back({runner->attempt(), runner->rank(), runner->exposed_by_communicator(until)});
+  const std::vector<SlotHoldup> holdups = runner->slot_holdups(until);
+  slot_holdups_.insert(slot_holdups_.end(), holdups.begin(), holdups.end());
   runner.reset();
 }
 
@@ -178,16 +200,19 @@ void HostEntity::report(RankRunner& runner, EventContext& context) {
         wiring_.scheduler, wiring_.control_delay, iteration_done,
         IterationDone{runner.attempt(), runner.rank(), finished.iteration, 0, context.now(), finished.exposed_communication});
   }
-  if (!runner.done()) return;
+  if (!runner.done()) {
+    if (inside_) runner.plan_waking(context);
+    return;
+  }
   const auto place = std::ranges::find(runners_, &runner, &std::unique_ptr<RankRunner>::get);
   if (inside_) inside_->end_rank(static_cast<std::uint32_t>(place - runners_.begin()), context.now());
-  leave(*place);
+  leave(*place, context.now());
 }
 
-std::vector<RankExposure> HostEntity::exposures() const {
+std::vector<RankExposure> HostEntity::exposures(Time now) const {
   std::vector<RankExposure> exposures = exposures_;
   for (const std::unique_ptr<RankRunner>& runner : runners_) {
-    if (runner != nullptr) exposures.push_back({runner->attempt(), runner->rank(), runner->exposed_by_communicator()});
+    if (runner != nullptr) exposures.push_back({runner->attempt(), runner->rank(), runner->exposed_by_communicator(now)});
   }
   return exposures;
 }
@@ -198,10 +223,12 @@ std::vector<UnfinishedTransfer> HostEntity::inside_unfinished() const {
   return inside_ ? inside_->unfinished() : std::vector<UnfinishedTransfer>();
 }
 
-std::vector<SlotHoldup> HostEntity::slot_holdups() const {
+std::vector<SlotHoldup> HostEntity::slot_holdups(Time now) const {
   std::vector<SlotHoldup> all = slot_holdups_;
   for (const std::unique_ptr<RankRunner>& runner : runners_) {
-    if (runner != nullptr) all.insert(all.end(), runner->slot_holdups().begin(), runner->slot_holdups().end());
+    if (runner == nullptr) continue;
+    const std::vector<SlotHoldup> of_rank = runner->slot_holdups(now);
+    all.insert(all.end(), of_rank.begin(), of_rank.end());
   }
   return all;
 }

@@ -68,19 +68,21 @@ class HostEntity final : public Entity {
 
   void handle(const Event& event, EventContext& context) override;
 
+  /// Of ops that hosts did not replay (inside_records()); where a run was cut off, some may lie
+  /// ahead.
   const std::vector<OpRecord>& records() const { return records_; }
-  std::vector<RankExposure> exposures() const;
+  std::vector<RankExposure> exposures(Time now) const;
   std::vector<WaitingRank> waiting_ranks() const;
   /// Any of its ranks.
   bool is_computing() const;
   /// Of ranks that have ended or run still.
-  std::vector<SlotHoldup> slot_holdups() const;
+  std::vector<SlotHoldup> slot_holdups(Time now) const;
   /// What the network has not moved, until `now`: when the run is over, or was cut off.
   InsideRecords inside_records(Time now) const;
   /// Of that, transfers that never leave their sources.
   std::vector<UnfinishedTransfer> inside_unfinished() const;
-  /// Since when none of it has been under way.
-  Time inside_busy_until() const { return inside_ ? inside_->busy_until() : Time::zero(); }
+  /// Since when none of it has been under way, as of now.
+  Time inside_busy_until(Time now) const { return inside_ ? inside_->busy_until(now) : Time::zero(); }
 
  private:
   void take(const Event& event, EventContext& context);
@@ -91,7 +93,8 @@ class HostEntity final : public Entity {
   void stop(const StopJob& stopped, EventContext& context);
   void send_stored(AttemptId attempt, EventContext& context);
   void send_last_checkpoint(AttemptId attempt, EventContext& context);
-  void leave(std::unique_ptr<RankRunner>& runner);
+  /// What a rank has done until then stays.
+  void leave(std::unique_ptr<RankRunner>& runner, Time until);
   void change_speed(EventContext& context);
   void report(RankRunner& runner, EventContext& context);
 

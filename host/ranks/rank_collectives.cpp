@@ -191,23 +191,7 @@ void RankCollectives::keep_slot_holdups(const Active& active, Time now) {
   }
 }
 
-void RankCollectives::note_holdup(const SlotHoldup& holdup) {
-  const auto known = std::ranges::find_if(slot_holdups_, [&](const SlotHoldup& one) {
-    return one.plan == holdup.plan && one.peer == holdup.peer && one.channel == holdup.channel;
-  });
-  if (known == slot_holdups_.end()) {
-    slot_holdups_.push_back(holdup);
-    return;
-  }
-  if (holdup.message > known->message) {
-    known->message = holdup.message;
-    known->message_slots = holdup.message_slots;
-    known->take_over = holdup.take_over;
-  }
-  known->times += holdup.times;
-  known->held += holdup.held;
-  known->under_way += holdup.under_way;
-}
+void RankCollectives::note_holdup(const SlotHoldup& holdup) { add_holdup(holdup, slot_holdups_); }
 
 void RankCollectives::take_over(RankCollectives& other) {
   active_.merge(other.active_);

@@ -11,6 +11,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/values/fingerprint.hpp"
 #include "core/values/units.hpp"
+#include "host/inside/inside_order.hpp"
 #include "host/inside/inside_traffic.hpp"
 #include "workloads/dag/limits.hpp"
 
@@ -36,7 +37,7 @@ class RankRunner::Port final : public CollectivePort {
   }
   void finish(OpId op) override {
     if (std::erase(runner_.counted_, op) > 0) runner_.inside_->end(runner_.slot_);
-    runner_.finish_op(op, context_);
+    runner_.finish_op(op, context_.now(), true, context_);
   }
 
  private:
@@ -56,11 +57,10 @@ RankRunner::RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, c
       iteration_(job.first_iteration),
       inside_(inside),
       collectives_(job, rank, shared.reduction_time_per_mib),
-      communicating_in_(job.workload->communicators.size()),
-      exposed_by_communicator_(job.workload->communicators.size()) {}
+      exposure_(job.workload->communicators.size()) {}
 
 void RankRunner::start(EventContext& context) {
-  accounted_until_ = context.now();
+  exposure_.begin(context.now());
   begin_iteration(context);
   run_ready(context);
 }
@@ -69,11 +69,11 @@ void RankRunner::begin_iteration(EventContext& context) {
   // A DAG without ops ends at once; the loop keeps millions of such rounds off the stack.
   while (!done()) {
     note_round(context.now());
-    account(context.now());
-    exposed_ = Duration::zero();
+    exposure_.account(context.now());
+    exposure_.take_exposed();
     ops_left_ = dag_.size();
     pending_.resize(dag_.size());
-    op_start_.assign(dag_.size(), Time::max());
+    op_start_.assign(dag_.size(), context.now());
     for (std::uint32_t i = 0; i < dag_.size(); ++i) {
       pending_[i] = dag_.predecessor_count(OpId(i));
       if (pending_[i] == 0) ready_.push_back(OpId(i));
@@ -91,6 +91,12 @@ bool RankRunner::end_iteration(Duration exposed, EventContext& context) {
   if (job_.checkpoint_write == Duration::zero()) return true;
   schedule(job_.checkpoint_write, checkpoint_written, timer(0), context);
   return false;
+}
+
+void RankRunner::close_round(EventContext& context) {
+  round_waits_ = false;
+  exposure_.account(context.now());
+  if (end_iteration(exposure_.take_exposed(), context)) begin_iteration(context);
 }
 
 void RankRunner::send_checkpoint(EventContext& context) {
@@ -128,20 +134,27 @@ void RankRunner::run_ready(EventContext& context) {
   running_ready_ = false;
 }
 
+/// Whether an op can be carried out before its time has come.
+bool RankRunner::may_start_ahead(const Op& description) const {
+  if (order_ == nullptr || exposure_.changes_ahead() >= changes_ahead_max) return false;
+  if (description.kind == OpKind::compute) return true;
+  return description.kind == OpKind::collective && inside_->has_group(slot_, description.communicator);
+}
+
 void RankRunner::start_op(OpId op, EventContext& context) {
   const Op description = dag_.op(op);
-  op_start_[op.index()] = context.now();
-  account(context.now());
+  Time& start = op_start_[op.index()];
+  start = std::max(start, context.now());
+  if (start > context.now() && !may_start_ahead(description)) return wake_at(start, op_starts, op, context);
   switch (description.kind) {
     case OpKind::compute:
-      start_compute(op, description, context);
+      start_compute(op, description, start, context);
       return;
     case OpKind::collective:
-      begin_communication(description.communicator, context);
-      start_collective(op, description, context);
+      start_collective(op, description, start, context);
       return;
     case OpKind::send: {
-      begin_communication(description.communicator, context);
+      note(Exposure::Change::communication_begins, description.communicator, start, context);
       const std::uint64_t tag = job_.tags->pack(tag_of(op, description));
       const NodeId destination = peer_endpoint(description);
       in_flight_[{tag, destination}] = op;
@@ -151,11 +164,11 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       return;
     }
     case OpKind::receive: {
-      begin_communication(description.communicator, context);
+      note(Exposure::Change::communication_begins, description.communicator, start, context);
       const MessageKey key{job_.tags->pack(tag_of(op, description)), peer_endpoint(description)};
       if (const auto early = early_messages_.find(key); early != early_messages_.end()) {
         early_messages_.erase(early);
-        finish_op(op, context);
+        finish_op(op, start, true, context);
       } else {
         waiting_receives_[key] = op;
       }
@@ -164,16 +177,20 @@ void RankRunner::start_op(OpId op, EventContext& context) {
   }
 }
 
-void RankRunner::start_compute(OpId op, const Op& description, EventContext& context) {
+void RankRunner::start_compute(OpId op, const Op& description, Time at, EventContext& context) {
   Duration duration = description.duration;
-  if (description.processor == Processor::gpu) {
-    ++gpu_computing_;
-    duration += shared_.kernel_launch_latency;
-  }
-  if (duration == Duration::zero()) {
-    finish_op(op, context);
+  const bool is_on_gpu = description.processor == Processor::gpu;
+  if (is_on_gpu) duration += shared_.kernel_launch_latency;
+  const bool takes_time = duration > Duration::zero();
+  const Duration takes = takes_time && order_ != nullptr ? clock_.time_of(description.processor, duration) : duration;
+  // What ends after the simulated clock does is left to it.
+  const bool goes_ahead = order_ != nullptr && takes < Time::max() - at;
+  if (!goes_ahead && at > context.now()) return wake_at(at, op_starts, op, context);
+  if (is_on_gpu) note(Exposure::Change::compute_begins, 0, at, context);
+  if (!takes_time || goes_ahead) {
+    finish_op(op, at + takes, true, context);
   } else {
-    plan_ends({clock_.start(op, description.processor, duration, context.now())}, context);
+    plan_ends({clock_.start(op, description.processor, duration, at)}, context);
   }
 }
 
@@ -202,38 +219,70 @@ NodeId RankRunner::peer_endpoint(const Op& description) const {
   return (*job_.endpoint_of_rank)[communicator.peer_of(rank_, description.addressing, description.peer).index()];
 }
 
-void RankRunner::start_collective(OpId op, const Op& description, EventContext& context) {
+void RankRunner::start_collective(OpId op, const Op& description, Time at, EventContext& context) {
   const CollectivePlan* plan = collectives_.plan_of(description);
+  const Duration latency = plan == nullptr ? Duration::zero() : plan->launch_latency;
+  const bool goes_ahead = may_start_ahead(description) && latency < Time::max() - at;
+  if (!goes_ahead && at > context.now()) return wake_at(at, op_starts, op, context);
+  note(Exposure::Change::communication_begins, description.communicator, at, context);
   if (plan == nullptr) {
-    finish_op(op, context);
-  } else if (plan->launch_latency == Duration::zero()) {
-    run_collective(op, context);
+    finish_op(op, at, true, context);
+  } else if (goes_ahead || latency == Duration::zero()) {
+    run_collective(op, at + latency, context);
   } else {
-    schedule(plan->launch_latency, launch_done, timer(op.index()), context);
+    schedule(latency, launch_done, timer(op.index()), context);
   }
 }
 
-void RankRunner::run_collective(OpId op, EventContext& context) {
+/// The steps of a collective may run from an instant on.
+void RankRunner::run_collective(OpId op, Time at, EventContext& context) {
   if (inside_ != nullptr) {
     const Op description = dag_.op(op);
     const std::uint16_t communicator = description.communicator;
     const std::uint32_t position = job_.workload->communicators[communicator].position_of(rank_);
-    const CollectiveTrial::Begin begin{position, op, iteration_, op_start_[op.index()], context.now()};
+    const CollectiveTrial::Begin begin{position, op, iteration_, op_start_[op.index()], at};
     told_of_.push_back(op);
-    if (inside_->begin(slot_, communicator, begin, collectives_.stream_of(op, iteration_), *collectives_.plan_of(description),
-                       context))
-      return;
+    const InsideAnswer answer = inside_->begin(slot_, communicator, begin, collectives_.stream_of(op, iteration_),
+                                               *collectives_.plan_of(description), context);
+    if (answer == InsideAnswer::will_tell) return;
     std::erase(told_of_, op);
+    if (answer == InsideAnswer::ask_then) return wake_at(at, launch_done, op, context);
     if (inside_->has_group(slot_, communicator)) counted_.push_back(op);
   }
   Port port(*this, context);
   collectives_.begin(op, iteration_, op_start_[op.index()], port);
 }
 
-void RankRunner::finish_collective(OpId op, EventContext& context) {
+void RankRunner::finish_collective(OpId op, Time end, EventContext& context) {
   std::erase(told_of_, op);
-  finish_op(op, context);
+  finish_op(op, end, false, context);
   run_ready(context);
+}
+
+void RankRunner::begin_again(OpId op, Time at, EventContext& context) {
+  std::erase(told_of_, op);
+  wake_at(at, launch_done, op, context);
+}
+
+void RankRunner::note_holdup(const SlotHoldup& holdup, Time end, Time now) {
+  if (end <= now) return collectives_.note_holdup(holdup);
+  held_ahead_.push({end, holdup});
+}
+
+std::vector<SlotHoldup> RankRunner::slot_holdups(Time until) const {
+  std::vector<SlotHoldup> holdups = collectives_.slot_holdups();
+  for (std::uint32_t i = 0; i < held_ahead_.size() && held_ahead_[i].end <= until; ++i)
+    add_holdup(held_ahead_[i].holdup, holdups);
+  return holdups;
+}
+
+Duration RankRunner::gap_after(OpId op) {
+  const InsideOrder::Next& next = order_->after(op);
+  if (next.op.is_none()) return Duration::zero();
+  const CollectivePlan* const plan = collectives_.plan_of(dag_.op(next.op));
+  const Duration latency = plan == nullptr ? Duration::zero() : plan->launch_latency;
+  // Ops end at whole ticks each.
+  return next.gap == Duration::zero() ? latency : clock_.time_of(Processor::cpu, next.gap) - Duration::ticks(1) + latency;
 }
 
 void RankRunner::go_on_with(OpId op) {
@@ -249,36 +298,59 @@ void RankRunner::hand_over(const Transfer& transfer, EventContext& context) {
   if (inside_ == nullptr || !inside_->start(slot_, transfer, context)) shared_.network.start(transfer, context);
 }
 
-void RankRunner::finish_op(OpId op, EventContext& context) {
-  account(context.now());
+/// An op is over at an instant, now or later.
+void RankRunner::finish_op(OpId op, Time end, bool is_recorded, EventContext& context) {
   const OpKind kind = dag_.kind(op);
-  if (kind == OpKind::compute) {
-    if (dag_.processor(op) == Processor::gpu) --gpu_computing_;
-  } else {
-    end_communication(dag_.op(op).communicator, context);
+  if (kind != OpKind::compute) {
+    note(Exposure::Change::communication_ends, dag_.communicator(op), end, context);
+  } else if (dag_.processor(op) == Processor::gpu) {
+    note(Exposure::Change::compute_ends, 0, end, context);
   }
-  if (shared_.recording == Recording::everything || kind != OpKind::compute) {
-    records_.push_back({job_.attempt, rank_, static_cast<std::uint32_t>(iteration_), op, op_start_[op.index()], context.now()});
-  }
+  if (is_recorded && (shared_.recording == Recording::everything || kind != OpKind::compute))
+    records_.push_back({job_.attempt, rank_, static_cast<std::uint32_t>(iteration_), op, op_start_[op.index()], end});
+  ahead_until_ = std::max(ahead_until_, end);
   for (const OpId next : dag_.successors(op)) {
+    op_start_[next.index()] = std::max(op_start_[next.index()], end);
     if (--pending_[next.index()] == 0) ready_.push_back(next);
   }
   WEFT_CHECK(ops_left_ > 0, "an op finishes once per iteration");
-  if (--ops_left_ == 0) {
-    if (end_iteration(exposed_, context)) begin_iteration(context);
+  if (--ops_left_ > 0) return;
+  if (ahead_until_ > context.now()) {
+    round_waits_ = true;
+  } else {
+    close_round(context);
   }
+}
+
+void RankRunner::wake_at(Time at, RankTimer kind, OpId op, EventContext& context) {
+  woken_at_ = std::max(woken_at_, at);
+  schedule(at - context.now(), kind, timer(op.index()), context);
+}
+
+void RankRunner::plan_waking(EventContext& context) {
+  for (; !held_ahead_.empty() && held_ahead_.front().end <= context.now(); held_ahead_.pop())
+    collectives_.note_holdup(held_ahead_.front().holdup);
+  if (ahead_until_ <= std::max(context.now(), woken_at_)) return;
+  woken_at_ = ahead_until_;
+  schedule(ahead_until_ - context.now(), clock_is_there, timer(0), context);
 }
 
 void RankRunner::on_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context) {
   switch (kind) {
     case compute_done:
-      if (clock_.finish(OpId(payload.index), payload.stream)) finish_op(OpId(payload.index), context);
+      if (clock_.finish(OpId(payload.index), payload.stream)) finish_op(OpId(payload.index), context.now(), true, context);
+      break;
+    case op_starts:
+      start_op(OpId(payload.index), context);
       break;
     case launch_done:
-      run_collective(OpId(payload.index), context);
+      run_collective(OpId(payload.index), context.now(), context);
       break;
     case checkpoint_written:
       begin_iteration(context);
+      break;
+    case clock_is_there:
+      if (round_waits_ && ahead_until_ <= context.now()) close_round(context);
       break;
     default: {
       Port port(*this, context);
@@ -295,7 +367,7 @@ void RankRunner::on_sent(const Transfer& transfer, EventContext& context) {
     WEFT_CHECK(found != in_flight_.end(), "a sent notice belongs to a send in flight");
     const OpId op = found->second;
     in_flight_.erase(found);
-    finish_op(op, context);
+    finish_op(op, context.now(), true, context);
   } else {
     Port port(*this, context);
     collectives_.on_sent(transfer, port);
@@ -326,7 +398,7 @@ void RankRunner::take_message(const MessageKey& key, EventContext& context) {
   if (const auto waiting = waiting_receives_.find(key); waiting != waiting_receives_.end()) {
     const OpId op = waiting->second;
     waiting_receives_.erase(waiting);
-    finish_op(op, context);
+    finish_op(op, context.now(), true, context);
   } else {
     const bool is_new = early_messages_.insert(key).second;
     WEFT_CHECK(is_new, "messages of one stream have distinct ordinals");
@@ -344,22 +416,10 @@ std::vector<OpId> RankRunner::waiting_ops() const {
   return ops;
 }
 
-void RankRunner::account(Time now) {
-  if (communicating_ > 0 && gpu_computing_ == 0 && now > accounted_until_) {
-    exposed_ += now - accounted_until_;
-    for (const std::uint16_t communicator : communicators_) exposed_by_communicator_[communicator] += now - accounted_until_;
-  }
-  accounted_until_ = now;
-}
-
-void RankRunner::begin_communication(std::uint16_t communicator, EventContext& context) {
-  if (communicating_++ == 0) plan_ends(clock_.set_gpu_speed(1 / shared_.compute_slowdown, context.now()), context);
-  if (communicating_in_[communicator]++ == 0) communicators_.push_back(communicator);
-}
-
-void RankRunner::end_communication(std::uint16_t communicator, EventContext& context) {
-  if (--communicating_ == 0) plan_ends(clock_.set_gpu_speed(1, context.now()), context);
-  if (--communicating_in_[communicator] == 0) std::erase(communicators_, communicator);
+void RankRunner::note(Exposure::Change change, std::uint16_t communicator, Time at, EventContext& context) {
+  exposure_.note(change, communicator, at, context.now());
+  if (shared_.compute_slowdown == 1) return;
+  plan_ends(clock_.set_gpu_speed(exposure_.is_communicating() ? 1 / shared_.compute_slowdown : 1, context.now()), context);
 }
 
 }  // namespace weft

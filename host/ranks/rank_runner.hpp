@@ -13,8 +13,12 @@
 //     (host/ranks/rank_collectives); those of one rank take no time. A send is done when its last
 //     byte has left; a receive when the matching message has arrived. Messages are eager: they may
 //     arrive before the receiver asks for them.
-//   - Exposed communication: time with at least one communication op under way and no GPU compute
-//     op running; CPU ops (Processor::cpu) do not hide it.
+//   - Exposed communication: see host/ranks/exposure.
+//   - Ahead of the clock: where nothing can change it any more, the end of a compute op or of a
+//     collective inside the host is known when it starts, and the rank goes on from there at once,
+//     with what its host can carry out (host/inside/inside_order says where). What goes to other
+//     hosts starts, and an iteration ends, when its time has come. What lies ahead is not recorded
+//     if the rank is stopped before.
 //   - After an iteration with a checkpoint a rank stands still for as long as writing takes; the
 //     bytes, if the job says how many, go to the store beside what follows.
 //
@@ -30,24 +34,17 @@
 
 #include "core/engine/entity.hpp"
 #include "host/ranks/compute_clock.hpp"
+#include "host/ranks/exposure.hpp"
 #include "host/ranks/job.hpp"
+#include "host/ranks/op_record.hpp"
 #include "host/ranks/rank_collectives.hpp"
 #include "host/ranks/rank_timers.hpp"
 #include "network/network_model.hpp"
 
 namespace weft {
 
+class InsideOrder;
 class InsideTraffic;
-
-/// One op's stretch of time at one rank.
-struct OpRecord {
-  AttemptId attempt;
-  RankId rank;
-  std::uint32_t iteration = 0;
-  OpId op;
-  Time start;
-  Time end;
-};
 
 /// What a host records while it runs; read after the run.
 enum class Recording : std::uint8_t { communication, everything };
@@ -73,22 +70,34 @@ class RankRunner {
     Duration exposed_communication;
   };
 
+  /// It may go ahead of the clock. Requires: before start(); the host's speed does not change, and
+  /// `order` is that of the rank's DAG and outlives it.
+  void go_ahead_in(const InsideOrder& order) { order_ = &order; }
   void start(EventContext& context);
   void on_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context);
   void on_sent(const Transfer& transfer, EventContext& context);
   void on_delivered(const Transfer& transfer, EventContext& context);
 
   // Of collectives that the host's InsideTraffic took.
-  /// One is over.
-  void finish_collective(OpId op, EventContext& context);
+  /// One is over at `end`, now or later; inside has what is to be recorded of it.
+  void finish_collective(OpId op, Time end, EventContext& context);
   /// One goes on as steps of the rank, with what is under way of it in collectives().
   void go_on_with(OpId op);
+  /// One that was to begin at a later time begins anew then.
+  void begin_again(OpId op, Time at, EventContext& context);
+  /// Connections waited for slots in one that is over at `end`.
+  void note_holdup(const SlotHoldup& holdup, Time end, Time now);
+  /// The least time from the end of one until the rank begins the next on its host.
+  Duration gap_after(OpId op);
   /// on_timer(receive_done) follows.
   void take_over_after(Duration delay, std::uint64_t stream, std::uint32_t step, EventContext& context);
   RankCollectives& collectives() { return collectives_; }
 
   /// From now on compute ops take 1 / `speed` of their time. Requires: speed > 0.
   void set_host_speed(double speed, EventContext& context);
+
+  /// Whoever called it last in an event: it wakes up when what lies ahead has come.
+  void plan_waking(EventContext& context);
 
   /// Rounds that ended since the last call.
   std::vector<FinishedIteration> take_finished();
@@ -97,13 +106,13 @@ class RankRunner {
   std::uint64_t iteration() const { return iteration_; }
   AttemptId attempt() const { return job_.attempt; }
   RankId rank() const { return rank_; }
-  /// By communicator, over all iterations so far; see RankExposure.
-  const std::vector<Duration>& exposed_by_communicator() const { return exposed_by_communicator_; }
-  /// Connections that waited for slots, in collectives that are over.
-  const std::vector<SlotHoldup>& slot_holdups() const { return collectives_.slot_holdups(); }
+  /// By communicator, over all iterations until then; see RankExposure.
+  std::vector<Duration> exposed_by_communicator(Time until) const { return exposure_.by_communicator(until); }
+  /// Connections that waited for slots, in collectives that were over by then.
+  std::vector<SlotHoldup> slot_holdups(Time until) const;
   /// Ops that have started and wait for a message, for the report of a run that cannot go on.
   std::vector<OpId> waiting_ops() const;
-  bool is_computing() const { return clock_.is_running(); }
+  bool is_computing() const { return clock_.is_running() || exposure_.changes_ahead() > 0; }
 
  private:
   struct SendKey {
@@ -125,6 +134,8 @@ class RankRunner {
   /// More rounds than this in one instant are refused: nobody means them, and they would run for
   /// ever.
   static constexpr std::uint64_t rounds_per_instant_max = 1'000'000;
+  /// A rank that is so many beginnings and ends of ops ahead waits for the clock.
+  static constexpr std::uint32_t changes_ahead_max = 1U << 16;
 
   RankTimerPayload timer(std::uint32_t index, std::uint64_t stream = 0) const { return {slot_, index, stream, job_.attempt, 0}; }
   void schedule(Duration delay, RankTimer kind, const RankTimerPayload& payload, EventContext& context);
@@ -133,19 +144,20 @@ class RankRunner {
   bool end_iteration(Duration exposed, EventContext& context);
   void send_checkpoint(EventContext& context);
   void begin_iteration(EventContext& context);
+  void close_round(EventContext& context);
+  bool may_start_ahead(const Op& description) const;
   void start_op(OpId op, EventContext& context);
-  void start_compute(OpId op, const Op& description, EventContext& context);
-  void start_collective(OpId op, const Op& description, EventContext& context);
-  void run_collective(OpId op, EventContext& context);
-  void finish_op(OpId op, EventContext& context);
+  void start_compute(OpId op, const Op& description, Time at, EventContext& context);
+  void start_collective(OpId op, const Op& description, Time at, EventContext& context);
+  void run_collective(OpId op, Time at, EventContext& context);
+  void finish_op(OpId op, Time end, bool is_recorded, EventContext& context);
   void run_ready(EventContext& context);
+  void wake_at(Time at, RankTimer kind, OpId op, EventContext& context);
   MessageTag tag_of(OpId op, const Op& description) const;
   NodeId peer_endpoint(const Op& description) const;
   void take_message(const MessageKey& key, EventContext& context);
   void hand_over(const Transfer& transfer, EventContext& context);
-  void account(Time now);
-  void begin_communication(std::uint16_t communicator, EventContext& context);
-  void end_communication(std::uint16_t communicator, EventContext& context);
+  void note(Exposure::Change change, std::uint16_t communicator, Time at, EventContext& context);
   void plan_ends(const std::vector<ComputeClock::End>& ends, EventContext& context);
 
   const RunningJob& job_;
@@ -158,6 +170,7 @@ class RankRunner {
 
   std::uint64_t iteration_ = 0;
   std::vector<std::uint32_t> pending_;
+  /// Once it has started; before, the latest end of a predecessor that is over.
   std::vector<Time> op_start_;
   std::uint32_t ops_left_ = 0;
   std::vector<OpId> ready_;
@@ -173,15 +186,19 @@ class RankRunner {
   std::unordered_set<MessageKey, KeyHash> early_messages_;
 
   ComputeClock clock_;
-  std::uint32_t gpu_computing_ = 0;
-  std::uint32_t communicating_ = 0;
-  std::vector<std::uint32_t> communicating_in_;  ///< by communicator: ops under way
-  std::vector<std::uint16_t> communicators_;     ///< those with ops under way
-  Time accounted_until_;
+  Exposure exposure_;
   Time instant_ = Time::max();  ///< of the latest round's start
   std::uint64_t rounds_at_instant_ = 0;
-  Duration exposed_;
-  std::vector<Duration> exposed_by_communicator_;
+
+  const InsideOrder* order_ = nullptr;  ///< null: it stays with the clock
+  Time ahead_until_;                    ///< the latest end that is known
+  Time woken_at_;                       ///< the latest instant at which it will be
+  bool round_waits_ = false;            ///< for the clock, all its ops being over by ahead_until_
+  struct Held {
+    Time end;
+    SlotHoldup holdup;
+  };
+  Fifo<Held> held_ahead_;
 };
 
 }  // namespace weft

@@ -25,11 +25,13 @@ enum RankTimer : std::uint16_t {
   launch_done = 302,         ///< payload RankTimerPayload: a collective's first steps may run
   checkpoint_written = 303,  ///< payload RankTimerPayload: the next iteration begins
   several_ranks = 304,       ///< payload SeveralRanksPayload: one of these, for each of them
+  op_starts = 305,           ///< payload RankTimerPayload: an op that was ready ahead of its time
+  clock_is_there = 306,      ///< payload RankTimerPayload: what lay ahead of it has come
 };
 
 struct RankTimerPayload {
   std::uint32_t slot = 0;   ///< which of the host's endpoints
-  std::uint32_t index = 0;  ///< compute_done, launch_done: op; receive_done: step
+  std::uint32_t index = 0;  ///< compute_done, launch_done, op_starts: op; receive_done: step
   /// compute_done: ComputeClock's version; receive_done: the collective, as
   /// MessageTags::pack_stream.
   std::uint64_t stream = 0;

@@ -40,4 +40,8 @@ struct SlotHoldup {
   Duration under_way;  ///< all of the collectives in which it was held up, from start to end
 };
 
+/// Adds what a connection waited in one collective to what it has waited in others of the plan.
+/// Requires: all are of one rank.
+void add_holdup(const SlotHoldup& holdup, std::vector<SlotHoldup>& all);
+
 }  // namespace weft

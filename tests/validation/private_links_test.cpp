@@ -22,9 +22,44 @@ namespace {
 /// are told of at the end.
 struct Told {
   RunSummary summary;
+  std::vector<std::string> ops;
   std::vector<std::string> transfers;
   std::string transfers_as_told;
   std::string others;
+};
+
+template <class Row>
+std::string row_text(const Row& row, std::string_view left_out = "") {
+  std::string text;
+  for (const Column<Row>& column : TableOf<Row>::columns()) {
+    if (column.info.name != left_out) text += cell_text(column.cell(row)) + ",";
+  }
+  return text;
+}
+
+/// All rows, and those of computation too.
+class OpsSink final : public ResultSink {
+ public:
+  OpsSink(MemorySink& others, std::vector<std::string>& ops) : others_(others), ops_(ops) {}
+  Needs needs() const override { return {.ops = true, .origins = true}; }
+  void begin() override { others_.begin(); }
+  void add_job(const JobRow& row) override { others_.add_job(row); }
+  void add_attempt(const AttemptRow& row) override { others_.add_attempt(row); }
+  void add_cluster(const ClusterRow& row) override { others_.add_cluster(row); }
+  void add_iteration(const IterationRow& row) override { others_.add_iteration(row); }
+  void add_communicator(const CommunicatorRow& row) override { others_.add_communicator(row); }
+  void add_collective(const CollectiveRow& row) override { others_.add_collective(row); }
+  void add_flow(const FlowRow& row) override { others_.add_flow(row); }
+  void add_link(const LinkRow& row) override { others_.add_link(row); }
+  void add_event(const EventRow& row) override { others_.add_event(row); }
+  void add_op(const OpRow& row) override {
+    ops_.push_back(fmt::format("{} {} {} {} {} {} {} {} {}", row.job, row.rank, row.iteration, row.op, row.kind, row.stream,
+                               row.size.count(), row.start.in_ticks(), row.end.in_ticks()));
+  }
+
+ private:
+  MemorySink& others_;
+  std::vector<std::string>& ops_;
 };
 
 Told told(const RunFlags& given, const std::string& use, std::uint32_t threads = 1, std::optional<Time> until = {}) {
@@ -36,14 +71,10 @@ Told told(const RunFlags& given, const std::string& use, std::uint32_t threads =
   options.threads = threads;
   options.until = until;
   Told run;
-  run.summary = weft::run(scenario, sink, options).summary;
-  for (const FlowRow& row : sink.flows) {
-    std::string text;
-    for (const Column<FlowRow>& column : TableOf<FlowRow>::columns()) {
-      if (column.info.name != "flow_id") text += cell_text(column.cell(row)) + ",";
-    }
-    run.transfers.push_back(std::move(text));
-  }
+  OpsSink all(sink, run.ops);
+  run.summary = weft::run(scenario, all, options).summary;
+  std::ranges::sort(run.ops);
+  for (const FlowRow& row : sink.flows) run.transfers.push_back(row_text(row, "flow_id"));
   std::ranges::sort(run.transfers);
   run.transfers_as_told = rows_text(sink.flows);
   sink.flows.clear();
@@ -54,6 +85,7 @@ Told told(const RunFlags& given, const std::string& use, std::uint32_t threads =
 void expect_alike(const Told& by_hosts, const Told& by_network) {
   EXPECT_EQ(by_hosts.others, by_network.others);
   EXPECT_EQ(by_hosts.transfers, by_network.transfers);
+  EXPECT_EQ(by_hosts.ops, by_network.ops);
   EXPECT_EQ(by_hosts.summary.makespan, by_network.summary.makespan);
   EXPECT_EQ(by_hosts.summary.busiest_link, by_network.summary.busiest_link);
   EXPECT_EQ(by_hosts.summary.max_link_utilization, by_network.summary.max_link_utilization);
@@ -79,7 +111,7 @@ class Drawn {
                         setting("nics_per_host", pick({"1", std::to_string(gpus_)})), setting("inside", inside));
     const std::uint64_t jobs = 1 + random_.below(4);
     for (std::uint64_t job = 0; job < jobs; ++job) add_job(job);
-    for (std::uint64_t event = random_.below(3); event > 0; --event) add_event();
+    for (std::uint64_t event = random_.below(3); event > 0; --event) add_event(event);
     set("flow.routing", pick({"ecmp", "ecmp", "e_ecmp", "spray"}));
     set("flow.queue_pairs", pick({"1", "4"}));
     set("flow.priorities", pick({"strict", "none"}));
@@ -115,7 +147,46 @@ class Drawn {
     text_ +=
         fmt::format("job {{ name: \"job{}\" gpus: {} iterations: {} submit: \"{}us\" workload {{ file: \"job{}.textproto\" }} }}\n",
                     number, std::min(ranks, 4 * gpus_), 1 + random_.below(3), random_.below(3) * random_.below(4000), number);
-    workloads.push_back(workload(std::min(ranks, 4 * gpus_)));
+    workloads.push_back(random_.below(2) == 0 ? workload(std::min(ranks, 4 * gpus_)) : layers(std::min(ranks, 4 * gpus_)));
+  }
+
+  /// As models are trained: computation and collectives inside hosts by turns, one after the other,
+  /// and beside them what goes to other hosts.
+  std::string layers(std::uint64_t ranks) {
+    const std::uint64_t inside = std::min(gpus_, ranks);
+    std::string text = fmt::format("ranks: {}\ncommunicator {{ name: \"tp\" size: {} stride: 1 priority: {} }}\n", ranks, inside,
+                                   random_.below(3));
+    if (ranks > inside) text += fmt::format("communicator {{ name: \"dp\" size: {} stride: {} }}\n", ranks / inside, inside);
+    text += "role {\n";
+    std::string last;
+    const auto add = [&](const std::string& name, const std::string& what, bool is_beside) {
+      text += fmt::format("op {{ name: \"{}\" {} {}}}\n", name, what, last.empty() ? "" : "deps: \"" + last + "\" ");
+      if (!is_beside) last = name;
+    };
+    const std::uint64_t ops = 3 + random_.below(25);
+    for (std::uint64_t op = 0; op < ops; ++op) {
+      const std::string size = fmt::format("{}{}", 1 + random_.below(900), pick({"B", "kB", "kB", "MB"}));
+      const std::string type = pick({"ALL_REDUCE", "ALL_GATHER", "REDUCE_SCATTER", "ALL_TO_ALL", "BARRIER", "BROADCAST"});
+      const auto collective = [&](const std::string& group) {
+        return fmt::format("collective {{ type: {} communicator: \"{}\"{} }}", type, group,
+                           type == "BARRIER" ? "" : fmt::format(" size: \"{}\"", size));
+      };
+      const std::uint64_t choice = random_.below(10);
+      if (choice < 4) {
+        add(fmt::format("o{}", op),
+            fmt::format("compute {{ duration: \"{}us\" cpu: {} }}", random_.below(200), pick({"false", "false", "true"})), false);
+      } else if (choice < 8 || ranks == inside) {
+        add(fmt::format("o{}", op), collective("tp"), false);
+      } else if (choice == 8) {
+        add(fmt::format("o{}", op), collective("dp"), random_.below(2) == 0);
+      } else {
+        const bool is_awaited = random_.below(2) == 0;
+        add(fmt::format("s{}", op), fmt::format("send {{ communicator: \"dp\" peer_offset: 1 tag: {} size: \"{}\" }}", op, size), true);
+        add(fmt::format("o{}", op), fmt::format("receive {{ communicator: \"dp\" peer_offset: -1 tag: {} size: \"{}\" }}", op, size),
+            !is_awaited);
+      }
+    }
+    return text + "}\n";
   }
 
   std::string workload(std::uint64_t ranks) {
@@ -157,11 +228,11 @@ class Drawn {
                         type == "BARRIER" ? "" : fmt::format(" size: \"{}\"", size), after);
   }
 
-  void add_event() {
+  void add_event(std::uint64_t number) {
     const std::uint64_t at_us = random_.below(20'000);
     const std::string what =
         pick({fmt::format("fail {{ part: \"host{}\" repair: \"2ms\" }}", random_.below(4)),
-              fmt::format("drain {{ hosts: \"{}\" for: \"3ms\" }}", random_.below(4)), "cancel { job: \"job0\" }"});
+              fmt::format("drain {{ hosts: \"{}\" for: \"3ms\" }}", number), "cancel { job: \"job0\" }"});
     text_ += fmt::format("event {{ at: \"{}us\" {} }}\n", at_us, what);
   }
 

@@ -2,6 +2,7 @@
 #include "tools/simulation/collective_rows.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -98,7 +99,7 @@ class GroupKinds {
 struct GroupRecord {
   Time start = Time::max();
   Time end;
-  const OpRecord* sample = nullptr;  ///< of its first rank
+  OpRecord sample;  ///< of its first rank
   GroupId group;
   std::uint32_t multiplicity = 1;
 };
@@ -123,6 +124,18 @@ class GroupRecords {
     if (of_communicator == kinds_.end()) of_communicator = kinds_.try_emplace(key, communicator, *folding).first;
     for (const auto& [group, multiplicity] : of_communicator->second.with_class(folding->class_of(record.rank)))
       note(record, op, dag, group, multiplicity);
+  }
+
+  /// All ranks of its group have recorded it.
+  void add(const InsideRecords::Replayed& replayed) {
+    const RunningJob& attempt = attempts_.at(replayed.attempt);
+    const MessageTag tag = attempt.tags->unpack(replayed.stream);
+    const std::span<const RankId> ranks = attempt.workload->communicators[tag.communicator].ranks(replayed.group);
+    const auto first = static_cast<std::uint32_t>(std::distance(ranks.begin(), std::ranges::min_element(ranks)));
+    const CollectiveReplay& replay = *replayed.replay;
+    const Time start = replayed.begun - std::ranges::max(replay.ahead) - replay.plan->launch_latency;
+    records_.push_back({{replayed.attempt, replayed.iteration, tag.communicator, replayed.group, tag.ordinal, UINT32_MAX},
+                        {start, replayed.end(), op_record(replayed, attempt, first), replayed.group, 1}});
   }
 
   std::vector<const GroupRecord*> by_start() const {
@@ -161,11 +174,11 @@ class GroupRecords {
     const auto [place, is_new] = places_.try_emplace(key, records_.size());
     if (is_new) records_.push_back({key, {}});
     GroupRecord& joined = records_[place->second].record;
+    if (is_new || record.rank < joined.sample.rank) joined.sample = record;
     joined.start = std::min(joined.start, record.start);
     joined.end = std::max(joined.end, record.end);
     joined.group = group;
     joined.multiplicity = multiplicity;
-    if (joined.sample == nullptr || record.rank < joined.sample->rank) joined.sample = &record;
   }
 
   const JobTable& attempts_;
@@ -181,17 +194,17 @@ class RowMaker {
       : scenario_(scenario), attempts_(attempts), choices_(scenario.parameters.of("collective")) {}
 
   void add(const GroupRecord& joined, ResultSink& sink) {
-    const RunningJob& attempt = attempts_.at(joined.sample->attempt);
+    const RunningJob& attempt = attempts_.at(joined.sample.attempt);
     const Workload& workload = *attempt.workload;
-    const RoleDag& dag = workload.dag_of(joined.sample->rank);
-    const Op op = dag.op(joined.sample->op);
+    const RoleDag& dag = workload.dag_of(joined.sample.rank);
+    const Op op = dag.op(joined.sample.op);
     const Communicator& communicator = workload.communicators[op.communicator];
     const bool is_collective = op.kind == OpKind::collective;
     const Duration duration = joined.end - joined.start;
-    const std::string label = op_label(dag, joined.sample->op);
+    const std::string label = op_label(dag, joined.sample.op);
     CollectiveRow row;
     row.job = scenario_.jobs[attempt.job.index()].name;
-    row.iteration = joined.sample->iteration;
+    row.iteration = joined.sample.iteration;
     row.op = label;
     row.kind = is_collective ? to_text(op.collective) : to_text(op.kind);
     row.communicator = communicator.name();
@@ -205,7 +218,7 @@ class RowMaker {
     if (is_collective) {
       row.ranks = static_cast<std::uint32_t>(communicator.ranks(joined.group).size());
       factor = bus_factor(op.collective, row.ranks);
-      const std::uint32_t position = communicator.position_of(joined.sample->rank);
+      const std::uint32_t position = communicator.position_of(joined.sample.rank);
       if (const CollectivePlan* const plan = attempt.collectives->find(op, joined.group, position)) {
         add_plan(*plan, position, duration, row);
       }
@@ -248,11 +261,10 @@ std::uint32_t ranks_alike(const RunningJob& attempt, RankId rank) {
   return attempt.folding == nullptr ? 1 : attempt.folding->alike(rank);
 }
 
-void add_collective_rows(const Scenario& scenario, const JobTable& attempts, OpRecordsOfHosts records, ResultSink& sink) {
+void add_collective_rows(const Scenario& scenario, const JobTable& attempts, const HostRecords& records, ResultSink& sink) {
   GroupRecords joined(attempts);
-  for (const std::span<const OpRecord> of_host : records) {
-    for (const OpRecord& record : of_host) joined.add(record);
-  }
+  records.each([&](const OpRecord& record) { joined.add(record); },
+               [&](const InsideRecords::Replayed& replayed) { joined.add(replayed); });
   RowMaker rows(scenario, attempts);
   for (const GroupRecord* const record : joined.by_start()) rows.add(*record, sink);
 }

@@ -11,18 +11,14 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "host/ranks/job.hpp"
-#include "host/ranks/rank_runner.hpp"
 #include "tools/results/result_sink.hpp"
+#include "tools/simulation/host_records.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 
 namespace weft {
-
-/// What ranks recorded, host by host.
-using OpRecordsOfHosts = std::span<const std::span<const OpRecord>>;
 
 /// An op's name in the workload, or "opN".
 std::string op_label(const RoleDag& dag, OpId op);
@@ -31,6 +27,6 @@ std::string op_label(const RoleDag& dag, OpId op);
 std::uint32_t ranks_alike(const RunningJob& attempt, RankId rank);
 
 /// Rows in order of their starts.
-void add_collective_rows(const Scenario& scenario, const JobTable& attempts, OpRecordsOfHosts records, ResultSink& sink);
+void add_collective_rows(const Scenario& scenario, const JobTable& attempts, const HostRecords& records, ResultSink& sink);
 
 }  // namespace weft

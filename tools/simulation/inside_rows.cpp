@@ -70,7 +70,7 @@ void InsideRows::add_replayed(const InsideRecords::Replayed& replayed) {
     }
     return;
   }
-  const Key key{replayed.replay.get(), replayed.attempt, *role, replayed.iteration, replayed.stream};
+  const Key key{replayed.replay, replayed.attempt, *role, replayed.iteration, replayed.stream};
   const auto [place, is_new] = place_of_.try_emplace(key, alike_.size());
   if (is_new) alike_.push_back({replayed, replayed.begun});
   Alike& alike = alike_[place->second];

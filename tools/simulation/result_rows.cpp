@@ -216,14 +216,15 @@ void ResultRows::add_communicators(std::span<const RankExposure> given) {
   }
 }
 
-void ResultRows::add_ops(OpRecordsOfHosts records) {
-  std::vector<const OpRecord*> by_start;
-  for (const std::span<const OpRecord> of_host : records) {
-    for (const OpRecord& record : of_host) by_start.push_back(&record);
-  }
-  std::ranges::stable_sort(by_start, {}, &OpRecord::start);
-  for (const OpRecord* const one : by_start) {
-    const OpRecord& record = *one;
+void ResultRows::add_ops(const HostRecords& records) {
+  std::vector<OpRecord> by_start;
+  const auto add_all = [&](const InsideRecords::Replayed& replayed) {
+    for (std::uint32_t position = 0; position < replayed.replay->finish.size(); ++position)
+      by_start.push_back(op_record(replayed, attempts_.at(replayed.attempt), position));
+  };
+  records.each([&](const OpRecord& record) { by_start.push_back(record); }, add_all);
+  std::ranges::stable_sort(by_start, {}, [](const OpRecord& one) { return std::tie(one.start, one.end, one.attempt, one.rank, one.op); });
+  for (const OpRecord& record : by_start) {
     const RunningJob& attempt = attempts_.at(record.attempt);
     const RoleDag& dag = attempt.workload->dag_of(record.rank);
     const Op op = dag.op(record.op);

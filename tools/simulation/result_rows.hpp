@@ -57,7 +57,7 @@ class ResultRows final : public JobObserver, public FlowObserver {
   /// Of those that neither ended nor were cancelled.
   void add_unfinished_jobs(std::span<const JobRecord> records);
   void add_communicators(std::span<const RankExposure> exposures);
-  void add_ops(OpRecordsOfHosts records);
+  void add_ops(const HostRecords& records);
   void add_links(std::span<const LinkUsage> usage);
   void add_pause_storms(std::span<const LinkStorm> storms);
   void add_link_pauses(std::span<const LinkPause> pauses);

@@ -199,9 +199,9 @@ void add_inside(const EndedRun& run, const TimeSpan& span, Time now, ResultRows&
 
 void add_network_rows(const EndedRun& run, ResultRows& rows, RunSummary& summary) {
   const auto& [parts, engine, end, cut_off, has_many_flows] = run;
-  const TimeSpan span = network_span(parts, engine, cut_off);
-  summary.link_utilization_over = span.length();
   const Time now = cut_off.engine_at.value_or(end);
+  const TimeSpan span = network_span(parts, engine, cut_off, now);
+  summary.link_utilization_over = span.length();
   std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(parts.fabric).link_usage(span.begin, span.end, now);
   add_inside(run, span, now, rows, usage);
   if (parts.packet_network) {
@@ -210,7 +210,7 @@ void add_network_rows(const EndedRun& run, ResultRows& rows, RunSummary& summary
     summary.packets = parts.packet_network->results().counters(engine, now);
     if (parts.packet_network->has_watchdog()) rows.add_pause_storms(parts.packet_network->results().storms(engine));
   }
-  summary.notes = notes_on(parts, engine, usage);
+  summary.notes = notes_on(parts, engine, now, usage);
   rows.add_links(usage);
   if (parts.congestion) summary.congestion = rows.add_congestion(*parts.congestion, end);
 }
@@ -220,10 +220,13 @@ void add_last_rows(const EndedRun& run, ResultRows& rows, ResultSink& sink, RunS
   const auto& [parts, engine, end, cut_off, has_many_flows] = run;
   const ResultSink::Needs needs = sink.needs();
   if (parts.lifecycle != nullptr) rows.add_unfinished_jobs(parts.lifecycle->records());
-  std::vector<std::span<const OpRecord>> records;
-  for (const EntityId host : parts.hosts) records.emplace_back(engine.entity_as<HostEntity>(host).records());
+  const Time now = cut_off.engine_at.value_or(end);
+  std::vector<const HostEntity*> hosts;
+  for (const EntityId host : parts.hosts) hosts.push_back(&engine.entity_as<HostEntity>(host));
+  const HostRecords records(std::move(hosts), now);
   add_collective_rows(parts.scenario, parts.attempts, records, sink);
-  rows.add_communicators(of_all_hosts<RankExposure>(parts, engine, [](const HostEntity& host) { return host.exposures(); }));
+  rows.add_communicators(
+      of_all_hosts<RankExposure>(parts, engine, [now](const HostEntity& host) { return host.exposures(now); }));
   if (needs.ops) rows.add_ops(records);
   if (needs.pauses && parts.packet_network) rows.add_link_pauses(parts.packet_network->results().pauses(engine, end));
   if (parts.fabric != EntityId::none()) add_network_rows(run, rows, summary);

@@ -86,12 +86,12 @@ void count_folded_ranks(const Assembly& parts, RunSummary& summary) {
 
 }  // namespace
 
-TimeSpan network_span(const Assembly& parts, const Engine& engine, const CutOff& cut_off) {
+TimeSpan network_span(const Assembly& parts, const Engine& engine, const CutOff& cut_off, Time now) {
   TimeSpan span = makespan(parts, cut_off);
   if (cut_off.engine_at && cut_off.engine_at == cut_off.at && *cut_off.at <= span.end) return span;
   span.end = std::max(span.end, engine.entity_as<FlowFabric>(parts.fabric).busy_until());
   if (parts.inside != nullptr) {
-    for (const EntityId host : parts.hosts) span.end = std::max(span.end, engine.entity_as<HostEntity>(host).inside_busy_until());
+    for (const EntityId host : parts.hosts) span.end = std::max(span.end, engine.entity_as<HostEntity>(host).inside_busy_until(now));
   }
   if (parts.packet_network) span.end = std::max(span.end, parts.packet_network->results().last_data(engine));
   return span;
@@ -125,11 +125,11 @@ RunSummary summarise(const Assembly& parts, const RunReport& report, const CutOf
   return summary;
 }
 
-std::vector<std::string> notes_on(const Assembly& parts, const Engine& engine, std::span<const LinkUsage> usage) {
+std::vector<std::string> notes_on(const Assembly& parts, const Engine& engine, Time now, std::span<const LinkUsage> usage) {
   const Topology& topology = *parts.scenario.topology;
   std::vector<SlotHoldup> holdups;
   for (const EntityId host : parts.hosts) {
-    const std::vector<SlotHoldup> of_host = engine.entity_as<HostEntity>(host).slot_holdups();
+    const std::vector<SlotHoldup> of_host = engine.entity_as<HostEntity>(host).slot_holdups(now);
     holdups.insert(holdups.end(), of_host.begin(), of_host.end());
   }
   const auto slots = static_cast<std::uint32_t>(parts.scenario.parameters.of("collective").integer("slots"));

@@ -33,13 +33,13 @@ struct TimeSpan {
 
 /// The makespan, and after it until the network has moved what jobs left behind: the last
 /// checkpoints of jobs that have ended, packets sent again that had come after all.
-TimeSpan network_span(const Assembly& parts, const Engine& engine, const CutOff& cut_off);
+TimeSpan network_span(const Assembly& parts, const Engine& engine, const CutOff& cut_off, Time now);
 
 /// What the run came to, but for what its rows do.
 RunSummary summarise(const Assembly& parts, const RunReport& report, const CutOff& cut_off);
 
 /// What settings, not the network, held back (tools/simulation/run_notes). Requires: a network was
 /// simulated.
-std::vector<std::string> notes_on(const Assembly& parts, const Engine& engine, std::span<const LinkUsage> usage);
+std::vector<std::string> notes_on(const Assembly& parts, const Engine& engine, Time now, std::span<const LinkUsage> usage);
 
 }  // namespace weft

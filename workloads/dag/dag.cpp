@@ -174,6 +174,13 @@ std::span<const OpId> RoleDag::successors(OpId op) const {
   return {successors_.data() + begin, static_cast<std::size_t>(successors_begin_[op.index() + 1] - begin)};
 }
 
+OpId RoleDag::collective(std::uint16_t communicator, std::uint32_t ordinal) const {
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (kind_[i] == OpKind::collective && communicator_[i] == communicator && match_ordinal_[i] == ordinal) return OpId(i);
+  }
+  fail_check("the collective exists", "a role has the collective that is asked for", __FILE__, __LINE__);
+}
+
 std::string_view RoleDag::name(OpId op) const {
   if (name_begin_.empty()) return {};
   const std::uint32_t begin = name_begin_[op.index()];

@@ -73,6 +73,8 @@ class RoleDag {
   std::uint64_t edge_count() const { return successors_.size(); }
   OpKind kind(OpId op) const { return kind_[op.index()]; }
   Op op(OpId op) const;
+  /// Of everything but compute.
+  std::uint16_t communicator(OpId op) const { return communicator_[op.index()]; }
   Processor processor(OpId op) const { return processor_.empty() ? Processor::gpu : processor_[op.index()]; }
   std::span<const OpId> successors(OpId op) const;
   std::uint32_t predecessor_count(OpId op) const { return predecessor_count_[op.index()]; }
@@ -82,6 +84,9 @@ class RoleDag {
   /// send (receive) among the sends (receives) of this role with the same communicator, peer and
   /// tag. What matches ranks with each other.
   std::uint32_t match_ordinal(OpId op) const { return match_ordinal_[op.index()]; }
+  /// The collective of a communicator with that ordinal; looks through all ops. Requires: there is
+  /// one.
+  OpId collective(std::uint16_t communicator, std::uint32_t ordinal) const;
   bool has_names() const { return !name_begin_.empty(); }
   std::size_t memory_bytes() const;
   /// Equal for equal DAGs, different for different ones but for chance.
