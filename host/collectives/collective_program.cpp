@@ -52,6 +52,10 @@ std::uint32_t CollectiveProgramBuilder::add(const CollectiveStep& step) {
   return program_.size() - 1;
 }
 
+std::span<const std::uint32_t> CollectiveProgram::sends_to(std::uint32_t remote_step) const {
+  return std::ranges::equal_range(sends_, remote_step, {}, [this](std::uint32_t step) { return steps_[step].remote_step; });
+}
+
 void CollectiveProgramBuilder::after(std::uint32_t step, std::uint32_t earlier) {
   WEFT_CHECK(earlier < step && step < program_.size(), "a collective step waits for earlier steps only");
   edges_.emplace_back(earlier, step);
@@ -70,6 +74,10 @@ CollectiveProgram CollectiveProgramBuilder::build() && {
   program_.successors_.resize(edges_.size());
   std::vector<std::uint32_t> next(program_.successors_begin_.begin(), program_.successors_begin_.end() - 1);
   for (const auto& [earlier, step] : edges_) program_.successors_[next[earlier]++] = step;
+  for (std::uint32_t step = 0; step < program_.size(); ++step) {
+    if (program_.step(step).kind == StepKind::send) program_.sends_.push_back(step);
+  }
+  std::ranges::stable_sort(program_.sends_, {}, [&](std::uint32_t step) { return program_.step(step).remote_step; });
   return std::move(program_);
 }
 

@@ -108,6 +108,9 @@ class CollectiveProgram {
   const CollectiveStep& step(std::uint32_t index) const { return steps_[index]; }
   std::span<const std::uint32_t> successors(std::uint32_t index) const;
   std::span<const std::uint32_t> predecessor_counts() const { return predecessor_counts_; }
+  /// Sends whose messages the receivers take by a step of that number, which go to different
+  /// positions.
+  std::span<const std::uint32_t> sends_to(std::uint32_t remote_step) const;
 
  private:
   friend class CollectiveProgramBuilder;
@@ -115,6 +118,7 @@ class CollectiveProgram {
   std::vector<std::uint32_t> predecessor_counts_;
   std::vector<std::uint32_t> successors_begin_;
   std::vector<std::uint32_t> successors_;
+  std::vector<std::uint32_t> sends_;  ///< by remote_step
 };
 
 class CollectiveProgramBuilder {

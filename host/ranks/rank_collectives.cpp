@@ -5,14 +5,9 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "core/values/fingerprint.hpp"
 #include "workloads/dag/dag.hpp"
 
 namespace weft {
-
-std::size_t RankCollectives::KeyHash::operator()(const SendKey& key) const noexcept {
-  return mix64(key.tag ^ mix64(key.destination.index()));
-}
 
 RankCollectives::RankCollectives(const RunningJob& job, RankId rank, Duration reduction_time_per_mib)
     : job_(job),
@@ -39,7 +34,9 @@ void RankCollectives::begin(OpId op, std::uint64_t iteration, Time op_started, C
   const CollectivePlan& plan = *plan_of(description);
   const std::uint32_t position = job_.workload->communicators[description.communicator].position_of(rank_);
   const std::uint64_t stream = stream_of(op, iteration);
-  Active& active = active_[stream];
+  WEFT_CHECK(find(stream) == nullptr, "a collective is under way once");
+  Active& active = *active_.emplace_back(spare_ == nullptr ? std::make_unique<Active>() : std::move(spare_));
+  active.stream = stream;
   active.op = op;
   active.op_started = op_started;
   active.plan = &plan;
@@ -49,7 +46,7 @@ void RankCollectives::begin(OpId op, std::uint64_t iteration, Time op_started, C
   const std::span<const std::uint32_t> counts = active.program->predecessor_counts();
   active.pending.assign(counts.begin(), counts.end());
   active.accounts.clear();
-  if (plan.slots.cuts()) active.chunks.assign(active.program->size(), 0);
+  active.chunks.assign(plan.slots.cuts() ? active.program->size() : 0, 0);
   for (const LimitedConnection& connection : plan.slots.limited(plan, position))
     active.accounts.push_back({.connection = connection, .peer = endpoint_at(active, connection.peer)});
   std::vector<std::uint32_t> startable;
@@ -58,25 +55,37 @@ void RankCollectives::begin(OpId op, std::uint64_t iteration, Time op_started, C
     if (plan.awaits_message(started, position)) active.pending[step] += plan.slots.chunks_of(plan, started);
     if (active.pending[step] == 0) startable.push_back(step);
   }
-  for (const std::uint32_t step : startable) start_step(active_.at(stream), stream, step, port);
+  std::vector<std::uint32_t> arrived;
   if (const auto early = early_steps_.find(stream); early != early_steps_.end()) {
-    const std::vector<std::uint32_t> steps = std::move(early->second);
+    arrived = std::move(early->second);
     early_steps_.erase(early);
-    for (const std::uint32_t step : steps) take_in(stream, step, port);
   }
+  for (const std::uint32_t step : startable) start_step(active, step, port);
+  for (const std::uint32_t step : arrived) take_in(active, step, port);
 }
 
-void RankCollectives::start_step(Active& active, std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
+RankCollectives::Active* RankCollectives::find(std::uint64_t stream) {
+  const auto found = std::ranges::find(active_, stream, [](const auto& active) { return active->stream; });
+  return found == active_.end() ? nullptr : found->get();
+}
+
+RankCollectives::Active& RankCollectives::at(std::uint64_t stream) {
+  Active* const active = find(stream);
+  WEFT_CHECK(active != nullptr, "the collective is under way");
+  return *active;
+}
+
+void RankCollectives::start_step(Active& active, std::uint32_t step, CollectivePort& port) {
   const CollectiveStep& description = active.program->step(step);
   const CollectivePlan& plan = *active.plan;
   switch (description.kind) {
     case StepKind::join:
-      finish_step(stream, step, port);
+      finish_step(active, step, port);
       return;
     case StepKind::in_network: {
       const Op op = dag_.op(active.op);
       const GroupId group = job_.workload->communicators[op.communicator].group_of(rank_);
-      MessageTag tag = job_.tags->unpack(stream);
+      MessageTag tag = job_.tags->unpack(active.stream);
       tag.detail = step;
       const NodeId operation = job_.collectives->switch_operation(plan, op.communicator, group, description, active.position);
       port.start({job_.attempt, endpoint_, operation, connection_number(op.communicator, description.channel), op.priority,
@@ -92,27 +101,27 @@ void RankCollectives::start_step(Active& active, std::uint64_t stream, std::uint
         work += Duration::from_seconds(reduction_time_per_mib_.in_s() * (bytes / static_cast<double>(Bytes::mib(1).count())));
       }
       if (work == Duration::zero()) {
-        finish_step(stream, step, port);
+        finish_step(active, step, port);
       } else {
-        port.take_over_after(work, stream, step);
+        port.take_over_after(work, active.stream, step);
       }
       return;
     }
     case StepKind::send: {
       if (plan.is_left_out(description, active.position)) {
-        finish_step(stream, step, port);
+        finish_step(active, step, port);
         return;
       }
-      send_next(active, stream, step, port);
+      send_next(active, step, port);
       return;
     }
   }
 }
 
 /// A send's message, or its next chunk, goes as soon as it has slots.
-void RankCollectives::send_next(Active& active, std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
+void RankCollectives::send_next(Active& active, std::uint32_t step, CollectivePort& port) {
   const NodeId destination = endpoint_at(active, active.plan->peer(active.program->step(step), active.position));
-  if (take_slots(active, step, destination, port.now())) hand_over(active, stream, step, destination, port);
+  if (take_slots(active, step, destination, port.now())) hand_over(active, step, destination, port);
 }
 
 NodeId RankCollectives::endpoint_at(const Active& active, std::uint32_t position) const {
@@ -120,19 +129,16 @@ NodeId RankCollectives::endpoint_at(const Active& active, std::uint32_t position
   return (*job_.endpoint_of_rank)[communicator.ranks(communicator.group_of(rank_))[position].index()];
 }
 
-void RankCollectives::hand_over(Active& active, std::uint64_t stream, std::uint32_t step, NodeId destination,
-                                CollectivePort& port) {
+void RankCollectives::hand_over(Active& active, std::uint32_t step, NodeId destination, CollectivePort& port) {
   const CollectiveStep& description = active.program->step(step);
   const CollectivePlan& plan = *active.plan;
   const Op op = dag_.op(active.op);
-  MessageTag tag = job_.tags->unpack(stream);
+  MessageTag tag = job_.tags->unpack(active.stream);
   tag.detail = description.remote_step;
-  const std::uint64_t packed = job_.tags->pack(tag);
-  in_flight_[{packed, destination}] = SendInFlight{stream, step};
   Bytes size = plan.moved_bytes(description, active.position);
   if (!active.chunks.empty()) size = part_of(size, plan.slots.chunks_of(plan, description), active.chunks[step]++);
   port.start(
-      {job_.attempt, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority, packed, size});
+      {job_.attempt, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority, job_.tags->pack(tag), size});
 }
 
 RankCollectives::SlotAccount* RankCollectives::account_of(Active& active, NodeId peer, std::uint8_t channel, bool sends) {
@@ -194,14 +200,16 @@ void RankCollectives::keep_slot_holdups(const Active& active, Time now) {
 void RankCollectives::note_holdup(const SlotHoldup& holdup) { add_holdup(holdup, slot_holdups_); }
 
 void RankCollectives::take_over(RankCollectives& other) {
-  active_.merge(other.active_);
+  for (std::unique_ptr<Active>& active : other.active_) {
+    WEFT_CHECK(find(active->stream) == nullptr, "a collective is under way once");
+    active_.push_back(std::move(active));
+  }
+  other.active_.clear();
   early_steps_.merge(other.early_steps_);
-  in_flight_.merge(other.in_flight_);
-  WEFT_CHECK(other.active_.empty(), "a collective is under way once");
 }
 
 /// A message has been received: its slots are free, which its sender hears of if it may need them.
-void RankCollectives::note_taken_over(Active& active, std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
+void RankCollectives::note_taken_over(Active& active, std::uint32_t step, CollectivePort& port) {
   const CollectivePlan& plan = *active.plan;
   const CollectiveStep& description = active.program->step(step);
   if (!plan.awaits_message(description, active.position)) return;
@@ -211,7 +219,7 @@ void RankCollectives::note_taken_over(Active& active, std::uint64_t stream, std:
   account->taken += plan.slots.taken_by(plan, description);
   if (account->taken < plan.slots.told_from(account->connection)) return;
   const Op op = dag_.op(active.op);
-  MessageTag tag = job_.tags->unpack(stream);
+  MessageTag tag = job_.tags->unpack(active.stream);
   tag.detail = std::exchange(account->taken, 0);
   account->told += tag.detail;
   port.start({job_.attempt, endpoint_, peer, slots_connection(op.communicator, description.channel, op.collective), op.priority,
@@ -220,10 +228,7 @@ void RankCollectives::note_taken_over(Active& active, std::uint64_t stream, std:
 
 void RankCollectives::on_slots_told(const Transfer& transfer, CollectivePort& port) {
   const MessageTag tag = job_.tags->unpack(transfer.tag);
-  const std::uint64_t stream = job_.tags->pack_stream(tag);
-  const auto found = active_.find(stream);
-  WEFT_CHECK(found != active_.end(), "a sender hears of slots as long as it has something to send");
-  Active& active = found->second;
+  Active& active = at(job_.tags->pack_stream(tag));
   SlotAccount* const account = account_of(active, transfer.source, channel_of_slots(transfer.connection), true);
   WEFT_CHECK(account != nullptr && account->taken >= tag.detail, "both ends of a connection count its slots alike");
   account->taken -= tag.detail;
@@ -243,52 +248,59 @@ void RankCollectives::on_slots_told(const Transfer& transfer, CollectivePort& po
     }
     ++account->leaving;
     account->waiting.pop();
-    hand_over(active, stream, step, transfer.source, port);
+    hand_over(active, step, transfer.source, port);
   }
 }
 
 /// A message, or a chunk of one, has arrived for a step.
-void RankCollectives::take_in(std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
-  Active& active = active_.at(stream);
+void RankCollectives::take_in(Active& active, std::uint32_t step, CollectivePort& port) {
   const bool is_last =
       active.chunks.empty() || ++active.chunks[step] == active.plan->slots.chunks_of(*active.plan, active.program->step(step));
-  if (!is_last && !active.accounts.empty()) note_taken_over(active, stream, step, port);
-  release_step(stream, step, port);
+  if (!is_last && !active.accounts.empty()) note_taken_over(active, step, port);
+  release_step(active, step, port);
 }
 
-void RankCollectives::release_step(std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
-  Active& active = active_.at(stream);
+void RankCollectives::release_step(Active& active, std::uint32_t step, CollectivePort& port) {
   WEFT_CHECK(active.pending[step] > 0, "a collective step is released once per predecessor");
-  if (--active.pending[step] == 0) start_step(active, stream, step, port);
+  if (--active.pending[step] == 0) start_step(active, step, port);
 }
 
-void RankCollectives::finish_step(std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
-  Active& active = active_.at(stream);
-  if (!active.accounts.empty()) note_taken_over(active, stream, step, port);
-  const std::span<const std::uint32_t> successors = active.program->successors(step);
-  const bool last = --active.steps_left == 0;
-  if (last) {
-    const OpId op = active.op;
-    keep_slot_holdups(active, port.now());
-    active_.erase(stream);
-    port.finish(op);
+void RankCollectives::finish_step(Active& active, std::uint32_t step, CollectivePort& port) {
+  if (!active.accounts.empty()) note_taken_over(active, step, port);
+  if (--active.steps_left > 0) {
+    // Only the last of these can end the collective.
+    for (const std::uint32_t next : active.program->successors(step)) release_step(active, next, port);
     return;
   }
-  for (const std::uint32_t next : successors) release_step(stream, next, port);
+  const OpId op = active.op;
+  keep_slot_holdups(active, port.now());
+  const auto place = std::ranges::find(active_, &active, &std::unique_ptr<Active>::get);
+  spare_ = std::move(*place);
+  active_.erase(place);
+  port.finish(op);
+}
+
+std::uint32_t RankCollectives::sender_of(const Active& active, const Transfer& transfer, std::uint32_t remote_step) const {
+  const std::span<const std::uint32_t> sends = active.program->sends_to(remote_step);
+  if (sends.size() == 1) return sends.front();
+  const auto goes_there = [&](std::uint32_t step) {
+    return endpoint_at(active, active.plan->peer(active.program->step(step), active.position)) == transfer.destination;
+  };
+  const auto found = std::ranges::find_if(sends, goes_there);
+  WEFT_CHECK(found != sends.end(), "a sent notice belongs to a send of the program");
+  return *found;
 }
 
 void RankCollectives::on_sent(const Transfer& transfer, CollectivePort& port) {
-  const auto found = in_flight_.find({transfer.tag, transfer.destination});
-  WEFT_CHECK(found != in_flight_.end(), "a sent notice belongs to a send in flight");
-  const SendInFlight send = found->second;
-  in_flight_.erase(found);
-  Active& active = active_.at(send.stream);
-  if (!active.accounts.empty()) note_left(active, send.step, transfer.destination, port.now());
+  const MessageTag tag = job_.tags->unpack(transfer.tag);
+  Active& active = at(job_.tags->pack_stream(tag));
+  const std::uint32_t step = sender_of(active, transfer, tag.detail);
+  if (!active.accounts.empty()) note_left(active, step, transfer.destination, port.now());
   const CollectivePlan& plan = *active.plan;
-  if (!active.chunks.empty() && active.chunks[send.step] < plan.slots.chunks_of(plan, active.program->step(send.step))) {
-    send_next(active, send.stream, send.step, port);
+  if (!active.chunks.empty() && active.chunks[step] < plan.slots.chunks_of(plan, active.program->step(step))) {
+    send_next(active, step, port);
   } else {
-    finish_step(send.stream, send.step, port);
+    finish_step(active, step, port);
   }
 }
 
@@ -296,31 +308,29 @@ void RankCollectives::on_delivered(const Transfer& transfer, CollectivePort& por
   if (is_control(transfer)) return on_slots_told(transfer, port);
   const MessageTag tag = job_.tags->unpack(transfer.tag);
   const std::uint64_t stream = job_.tags->pack_stream(tag);
-  const auto found = active_.find(stream);
+  Active* const active = find(stream);
   if (SwitchOperationName::is_one(transfer.destination)) {
-    WEFT_CHECK(found != active_.end(), "who joins an operation in switches awaits its result");
-    const Active& active = found->second;
-    const Duration work = active.plan->hop_latency(active.program->step(tag.detail), active.position);
+    WEFT_CHECK(active != nullptr, "who joins an operation in switches awaits its result");
+    const Duration work = active->plan->hop_latency(active->program->step(tag.detail), active->position);
     if (work == Duration::zero()) {
-      finish_step(stream, tag.detail, port);
+      finish_step(*active, tag.detail, port);
     } else {
       port.take_over_after(work, stream, tag.detail);
     }
-  } else if (found != active_.end()) {
-    take_in(stream, tag.detail, port);
+  } else if (active != nullptr) {
+    take_in(*active, tag.detail, port);
   } else {
     early_steps_[stream].push_back(tag.detail);
   }
 }
 
 void RankCollectives::on_taken_over(std::uint64_t stream, std::uint32_t step, CollectivePort& port) {
-  finish_step(stream, step, port);
+  finish_step(at(stream), step, port);
 }
 
 std::vector<OpId> RankCollectives::ops_under_way() const {
   std::vector<OpId> ops;
-  // order-free: whoever asks sorts
-  for (const auto& [stream, active] : active_) ops.push_back(active.op);
+  for (const auto& active : active_) ops.push_back(active->op);
   return ops;
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -83,6 +84,7 @@ class RankCollectives {
     std::uint32_t held_step = 0;  ///< the last that waited so
   };
   struct Active {
+    std::uint64_t stream = 0;  ///< MessageTags::pack_stream
     OpId op;
     Time op_started;
     const CollectivePlan* plan = nullptr;
@@ -95,33 +97,27 @@ class RankCollectives {
     std::vector<std::uint32_t> chunks;
     std::vector<SlotAccount> accounts;  ///< of connections with more to carry than they have slots
   };
-  struct SendKey {
-    std::uint64_t tag = 0;
-    NodeId destination;
-    friend bool operator==(const SendKey&, const SendKey&) = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const SendKey& key) const noexcept;
-  };
-  struct SendInFlight {
-    std::uint64_t stream = 0;
-    std::uint32_t step = 0;
-  };
 
-  void start_step(Active& active, std::uint64_t stream, std::uint32_t step, CollectivePort& port);
+  /// Null if it is not under way.
+  Active* find(std::uint64_t stream);
+  Active& at(std::uint64_t stream);
+  void start_step(Active& active, std::uint32_t step, CollectivePort& port);
   static SlotAccount* account_of(Active& active, NodeId peer, std::uint8_t channel, bool sends);
   /// Whether a send may go; else it waits for slots.
   static bool take_slots(Active& active, std::uint32_t step, NodeId peer, Time now);
   static void note_left(Active& active, std::uint32_t step, NodeId peer, Time now);
   void keep_slot_holdups(const Active& active, Time now);
-  void note_taken_over(Active& active, std::uint64_t stream, std::uint32_t step, CollectivePort& port);
+  void note_taken_over(Active& active, std::uint32_t step, CollectivePort& port);
   void on_slots_told(const Transfer& transfer, CollectivePort& port);
   NodeId endpoint_at(const Active& active, std::uint32_t position) const;
-  void send_next(Active& active, std::uint64_t stream, std::uint32_t step, CollectivePort& port);
-  void take_in(std::uint64_t stream, std::uint32_t step, CollectivePort& port);
-  void hand_over(Active& active, std::uint64_t stream, std::uint32_t step, NodeId destination, CollectivePort& port);
-  void release_step(std::uint64_t stream, std::uint32_t step, CollectivePort& port);
-  void finish_step(std::uint64_t stream, std::uint32_t step, CollectivePort& port);
+  void send_next(Active& active, std::uint32_t step, CollectivePort& port);
+  void take_in(Active& active, std::uint32_t step, CollectivePort& port);
+  void hand_over(Active& active, std::uint32_t step, NodeId destination, CollectivePort& port);
+  /// The step of a message that has left.
+  std::uint32_t sender_of(const Active& active, const Transfer& transfer, std::uint32_t remote_step) const;
+  // After these two the collective may be over, and what was active is not.
+  void release_step(Active& active, std::uint32_t step, CollectivePort& port);
+  void finish_step(Active& active, std::uint32_t step, CollectivePort& port);
 
   const RunningJob& job_;
   const RoleDag& dag_;
@@ -129,11 +125,11 @@ class RankCollectives {
   NodeId endpoint_;
   Duration reduction_time_per_mib_;
 
-  JobCollectives::Recent recent_plans_;
-  std::unordered_map<std::uint64_t, Active> active_;  ///< by MessageTags::pack_stream
-  /// Steps whose messages have arrived before the rank has begun.
+  std::vector<std::unique_ptr<Active>> active_;  ///< few at a time
+  std::unique_ptr<Active> spare_;                ///< one that is over, for its memory
+  /// Steps whose messages have arrived before the rank has begun, by stream.
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> early_steps_;
-  std::unordered_map<SendKey, SendInFlight, KeyHash> in_flight_;
+  JobCollectives::Recent recent_plans_;
   std::vector<SlotHoldup> slot_holdups_;
 };
 
