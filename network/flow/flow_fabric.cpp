@@ -20,6 +20,8 @@ static_assert(1U << transfer_priority_bits == priority_classes);
 constexpr std::uint16_t settle_event = 103;
 /// More than a link of 1.6 Tb/s moves in a year.
 constexpr Bytes endless = Bytes::of(std::numeric_limits<std::int64_t>::max());
+/// Of about 100 bytes each.
+constexpr std::size_t hashed_paths_max = std::size_t{1} << 20;
 /// Tells owners of flows that are joint operations from transfers.
 constexpr std::uint64_t joint_owner = std::uint64_t{1} << 32;
 
@@ -49,7 +51,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       staging_(topology, settings),
       link_delays_(topology, settings.switching_delay, settings.forwarding),
       available_(topology, settings.path_rule.weights),
-      ecmp_(topology, settings.path_rule, settings.path_cache_entries),
+      ecmp_(topology, settings.path_rule, hashed_paths_max, &link_delays_),
       spray_(topology, link_delays_, settings.path_cache_entries, settings.path_rule.weights),
       adaptive_(topology, settings.path_rule.seed,
                 settings.routing == Routing::adaptive_global ? AdaptiveView::whole_paths : AdaptiveView::own_links),
@@ -297,6 +299,7 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
                                                    : staging_.cap_bps(transfer.source, transfer.destination) / flows;
   const double cap_bps = std::min(settings_.queue_pair_cap_bps(active.inside_host), staged_cap_bps);
   Duration shortest = Duration::max();
+  double slowest_bps = 0;
   for (std::uint32_t i = 0; i < flows; ++i) {
     const Bytes part = part_of(transfer.size, queue_pairs, i);
     const FlowPath path = path_of(transfer, i, active.inside_host);
@@ -317,6 +320,8 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
     if (loads_) loads_->on_flow_starts(flow, !is_of_packets);
     if (is_of_packets) packet_flows_[slot].push_back(flow);
     shortest = std::min(shortest, delay);
+    slowest_bps = path.slowest_bps;
+    if (flows == 1 && slowest_bps > 0) break;
     for (std::size_t hop = 0; hop < path.links.size() && !is_of_packets; ++hop) {
       const double load = path.loads.empty() ? 1.0 : path.loads[hop];
       load_alone(path.links[hop], request.wire_bytes.in_bits() * load);
@@ -327,7 +332,10 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
     packets_.emplace(packets_key(transfer), slot);
   } else {
     const Bytes largest = settings_.wire_bytes(part_of(transfer.size, queue_pairs, 0), active.inside_host);
-    active.ideal = moving_time_alone(largest, cap_bps) + shortest;
+    const bool is_one_way = flows == 1 && slowest_bps > 0;
+    const Duration moving = is_one_way ? fluid_transmit_time(largest.in_bits() / std::min(cap_bps, slowest_bps), 1.0)
+                                       : moving_time_alone(largest, cap_bps);
+    active.ideal = moving + shortest;
   }
   transfers_[slot] = active;
 }
@@ -460,20 +468,21 @@ FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t
   FlowPath path;
   if (settings_.routing == Routing::spray) {
     const SprayedPath& sprayed = spray_.path(transfer.source, transfer.destination);
-    path = {sprayed.links, sprayed.loads, sprayed.delay};
+    path = {sprayed.links, sprayed.loads, sprayed.delay, 0};
   } else {
     if (is_adaptive(settings_.routing)) {
       path.links = adaptive_.path(transfer.source, transfer.destination, transfer.connection, queue_pair, model_.policy().graph());
+      for (const LinkId link : path.links) path.delay += link_delays_.of(link);
     } else {
-      path.links = ecmp_.path(transfer.source, transfer.destination, transfer.connection, queue_pair);
+      const EcmpPaths::Path found = ecmp_.find(transfer.source, transfer.destination, transfer.connection, queue_pair);
+      path = {found.links, {}, found.delay, found.slowest_bps};
     }
-    for (const LinkId link : path.links) path.delay += link_delays_.of(link);
   }
   if (inside_host || !staging_.is_on()) return path;
   staged_links_.assign(path.links.begin(), path.links.end());
   staged_loads_.assign(path.loads.begin(), path.loads.end());
   staging_.add_second_crossings(staged_links_, staged_loads_);
-  return {staged_links_, staged_loads_, path.delay};
+  return {staged_links_, staged_loads_, path.delay, 0};
 }
 
 EntityId FlowFabric::host_entity(NodeId endpoint) const { return entity_of_host_[topology_.node(endpoint).host.index()]; }

@@ -183,6 +183,7 @@ class FlowFabric final : public Entity {
     std::span<const LinkId> links;
     std::span<const double> loads;  ///< empty: 1 each
     PathDelay delay;
+    double slowest_bps = 0;  ///< of links that all carry all of it, each once; 0: it is not known
   };
   /// Valid until the next call.
   FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host);

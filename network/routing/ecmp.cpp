@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,7 @@ namespace {
 
 // 2^64 / golden ratio: spreads small numbers
 constexpr std::uint64_t golden = 0x9e3779b97f4a7c15ULL;
+constexpr std::size_t places_at_first = 256;
 
 /// The tuple that switches see of a queue pair.
 EcmpHash hash_of(const PathRule& rule, NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
@@ -106,27 +109,71 @@ std::vector<LinkId> ecmp_path(const Topology& topology, const WeighedRoutes& rou
   return links;
 }
 
-EcmpPaths::EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries)
+EcmpPaths::EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries, const LinkDelays* delays)
     : topology_(topology),
       rule_(rule),
-      cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))),
+      delays_(delays),
+      entries_max_(std::max<std::size_t>(1, cache_entries)),
+      cache_(places_at_first),
       own_(topology, rule.weights) {}
 
 void EcmpPaths::take(const AvailableRoutes& available) {
   available_ = &available;
-  for (Entry& entry : cache_) entry.links.clear();
+  for (Entry& entry : cache_) entry.key = {};
+  entries_ = 0;
 }
 
-std::span<const LinkId> EcmpPaths::path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
-  const Key key{source, destination, connection, queue_pair};
-  const EcmpHash hash = hash_of(rule_, source, destination, connection, queue_pair);
-  Entry& entry = cache_[hash.tuple() & (cache_.size() - 1)];
-  if (!entry.links.empty() && entry.key == key) return entry.links;
-  entry.key = key;
-  entry.links.clear();
+EcmpPaths::Entry& EcmpPaths::place_of(const Key& key) {
+  const EcmpHash hash = hash_of(rule_, key.source, key.destination, key.connection, key.queue_pair);
+  std::size_t place = hash.tuple() & (cache_.size() - 1);
+  while (!cache_[place].key.source.is_none() && cache_[place].key != key) place = (place + 1) & (cache_.size() - 1);
+  return cache_[place];
+}
+
+void EcmpPaths::make_room() {
+  if (entries_ == entries_max_) {
+    for (Entry& entry : cache_) entry.key = {};
+    entries_ = 0;
+  } else if (2 * entries_ >= cache_.size()) {
+    std::vector<Entry> before(2 * cache_.size());
+    before.swap(cache_);
+    for (Entry& entry : before) {
+      if (!entry.key.source.is_none()) place_of(entry.key) = std::move(entry);
+    }
+  }
+}
+
+void EcmpPaths::fill(Entry& entry, const Key& key) {
+  const auto& [source, destination, connection, queue_pair] = key;
   const WeighedRoutes routes = (available_ == nullptr ? own_ : *available_).between(source, destination);
-  walk(topology_, routes, rule_, hash, source, destination, hops_, weights_, entry.links);
-  return entry.links;
+  links_.clear();
+  walk(topology_, routes, rule_, hash_of(rule_, source, destination, connection, queue_pair), source, destination, hops_, weights_,
+       links_);
+  entry.key = key;
+  entry.size = static_cast<std::uint32_t>(links_.size());
+  if (links_.size() <= Entry::short_max) {
+    std::ranges::copy(links_, entry.few.begin());
+  } else {
+    entry.many = links_;
+  }
+  entry.delay = {};
+  entry.slowest_bps = std::numeric_limits<double>::infinity();
+  for (const LinkId link : links_) {
+    if (delays_ != nullptr) entry.delay += delays_->of(link);
+    entry.slowest_bps = std::min(entry.slowest_bps, static_cast<double>(topology_.link(link).rate.in_bps()));
+  }
+}
+
+EcmpPaths::Path EcmpPaths::find(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
+  const Key key{source, destination, connection, queue_pair};
+  Entry* entry = &place_of(key);
+  if (entry->key.source.is_none()) {
+    make_room();
+    entry = &place_of(key);
+    fill(*entry, key);
+    ++entries_;
+  }
+  return {entry->links(), entry->delay, entry->slowest_bps};
 }
 
 }  // namespace weft

@@ -22,6 +22,8 @@
 // Threads: EcmpPaths belongs to one; the rest are pure functions.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,6 +33,7 @@
 #include "core/values/units.hpp"
 #include "network/routing/available_routes.hpp"
 #include "network/routing/hop_weights.hpp"
+#include "network/routing/path_delay.hpp"
 
 namespace weft {
 
@@ -78,31 +81,57 @@ std::vector<LinkId> ecmp_path(const Topology& topology, const WeighedRoutes& rou
 /// ECMP paths with a cache of bounded size.
 class EcmpPaths {
  public:
-  /// Keeps a reference to the topology. `cache_entries` >= 1 is rounded up to a power of two.
-  EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries);
+  struct Path {
+    std::span<const LinkId> links;
+    PathDelay delay;          ///< zero without LinkDelays
+    double slowest_bps = 0;  ///< of its links, when nothing is out
+  };
+
+  /// Keeps a reference to the topology, and to the delays if there are any. The cache grows up to
+  /// `cache_entries` >= 1 as it is used; then it begins anew.
+  EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries, const LinkDelays* delays = nullptr);
 
   /// They have changed. From now on paths take them; they outlive this.
   void take(const AvailableRoutes& available);
 
   /// ecmp_path(), but for routes. Valid until the next call.
-  std::span<const LinkId> path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
+  Path find(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
+  std::span<const LinkId> path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
+    return find(source, destination, connection, queue_pair).links;
+  }
 
  private:
   struct Key {
-    NodeId source;
+    NodeId source = NodeId::none();  ///< none: an unused entry
     NodeId destination;
     std::uint32_t connection = 0;
     std::uint32_t queue_pair = 0;
     friend bool operator==(const Key&, const Key&) = default;
   };
+  /// Most paths are short enough to lie with all that is asked of them.
   struct Entry {
+    static constexpr std::size_t short_max = 6;
     Key key;
-    std::vector<LinkId> links;  ///< empty = unused entry
+    std::array<LinkId, short_max> few;
+    std::uint32_t size = 0;
+    std::vector<LinkId> many;  ///< of longer ones
+    PathDelay delay;
+    double slowest_bps = 0;
+    std::span<const LinkId> links() const { return {size <= short_max ? few.data() : many.data(), size}; }
   };
+
+  /// Its own, or the unused one that it would take.
+  Entry& place_of(const Key& key);
+  void fill(Entry& entry, const Key& key);
+  void make_room();
 
   const Topology& topology_;
   PathRule rule_;
-  std::vector<Entry> cache_;
+  const LinkDelays* delays_;
+  std::size_t entries_max_;
+  std::vector<Entry> cache_;  ///< a power of two of places, at least half of which are unused
+  std::size_t entries_ = 0;
+  std::vector<LinkId> links_;
   std::vector<LinkId> hops_;
   std::vector<std::int64_t> weights_;
   AvailableRoutes own_;                         ///< nothing is out

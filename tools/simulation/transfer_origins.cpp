@@ -3,6 +3,7 @@
 
 #include <tuple>
 
+#include "core/values/fingerprint.hpp"
 #include "host/ranks/message_tag.hpp"
 #include "tools/simulation/collective_rows.hpp"
 
@@ -25,15 +26,26 @@ std::string_view sender_kind(const RoleDag& role, OpId op) {
 }  // namespace
 
 TransferOrigins::OfJob& TransferOrigins::job_of(const RunningJob& attempt) {
-  OfJob& of_job = jobs_[attempt.job];
+  OfJob& of_job = jobs_[attempt.job.index()];
   if (of_job.attempt == attempt.attempt) return of_job;
   of_job.attempt = attempt.attempt;
   of_job.first_iteration = attempt.first_iteration;
   of_job.last_iteration = attempt.first_iteration;
-  of_job.rank_of.clear();
-  const std::vector<NodeId>& endpoints = *attempt.endpoint_of_rank;
-  for (std::uint32_t rank = 0; rank < endpoints.size(); ++rank) of_job.rank_of.emplace(endpoints[rank].index(), RankId(rank));
   return of_job;
+}
+
+void TransferOrigins::take_seats(const RunningJob& attempt) {
+  const std::vector<NodeId>& endpoints = *attempt.endpoint_of_rank;
+  for (std::uint32_t rank = 0; rank < endpoints.size(); ++rank) {
+    if (endpoints[rank].index() >= seats_.size()) seats_.resize(endpoints[rank].index() + std::size_t{1});
+    seats_[endpoints[rank].index()] = {attempt.attempt, RankId(rank)};
+  }
+}
+
+std::optional<RankId> TransferOrigins::rank_at(const RunningJob& attempt, NodeId endpoint) {
+  if (endpoint.index() >= seats_.size()) return std::nullopt;
+  const Seat& seat = seats_[endpoint.index()];
+  return seat.attempt == attempt.attempt ? std::optional(seat.rank) : std::nullopt;
 }
 
 void TransferOrigins::begin_again() {
@@ -61,27 +73,40 @@ const TransferOrigins::Senders& TransferOrigins::senders_of(const RunningJob& at
   return known->second;
 }
 
+const std::vector<TransferOrigins::Sender>* TransferOrigins::find(const RunningJob& attempt, const RoleDag& role,
+                                                                  const MessageTag& tag) {
+  MessageTag of_op = tag;
+  of_op.iteration = 0;
+  if (!tag.point_to_point) of_op.detail = 0;
+  const std::uint64_t numbers = std::uint64_t{of_op.ordinal} << 32 | of_op.detail;
+  const std::uint64_t hash = mix64(numbers ^ mix64(of_op.communicator ^ reinterpret_cast<std::uintptr_t>(&role)));
+  Found& known = found_[hash % found_.size()];
+  if (known.role == &role && known.tag == of_op) return known.senders;
+  const Senders& senders = senders_of(attempt, role);
+  const auto found =
+      senders.find({of_op.point_to_point, static_cast<std::uint16_t>(of_op.communicator), of_op.ordinal, of_op.detail});
+  known = {&role, of_op, found == senders.end() ? nullptr : &found->second};
+  return known.senders;
+}
+
 std::optional<TransferOrigin> TransferOrigins::of(const Transfer& transfer) {
   if (transfer.connection == storage_connection) return std::nullopt;
   const RunningJob& attempt = attempts_.at(transfer.attempt);
   OfJob& of_job = job_of(attempt);
-  const auto rank_found = of_job.rank_of.find(transfer.source.index());
-  if (rank_found == of_job.rank_of.end()) return std::nullopt;
-  const RankId rank = rank_found->second;
+  if (!rank_at(attempt, transfer.source)) take_seats(attempt);
+  const std::optional<RankId> source = rank_at(attempt, transfer.source);
+  if (!source) return std::nullopt;
+  const RankId rank = *source;
   const MessageTag tag = attempt.tags->unpack(transfer.tag);
   const Workload& workload = *attempt.workload;
   const Communicator& communicator = workload.communicators[tag.communicator];
   const RoleDag& role = workload.dag_of(rank);
-  const Senders& senders = senders_of(attempt, role);
-  const auto found = senders.find(
-      {tag.point_to_point, static_cast<std::uint16_t>(tag.communicator), tag.ordinal, tag.point_to_point ? tag.detail : 0});
-  if (found == senders.end()) return std::nullopt;
-  const auto receiver_found = of_job.rank_of.find(transfer.destination.index());
-  const std::optional<RankId> receiver =
-      receiver_found == of_job.rank_of.end() ? std::nullopt : std::optional(receiver_found->second);
-  const Sender* sender = &found->second.front();
+  const std::vector<Sender>* const senders = find(attempt, role, tag);
+  if (senders == nullptr) return std::nullopt;
+  const std::optional<RankId> receiver = rank_at(attempt, transfer.destination);
+  const Sender* sender = &senders->front();
   if (tag.point_to_point) {
-    for (const Sender& one : found->second) {
+    for (const Sender& one : *senders) {
       const Op op = role.op(one.op);
       if (communicator.peer_of(rank, op.addressing, op.peer) == receiver) sender = &one;
     }

@@ -59,17 +59,33 @@ class TransferOrigins {
   /// their peer.
   using Senders = std::map<std::tuple<bool, std::uint16_t, std::uint32_t, std::uint32_t>, std::vector<Sender>>;
   struct OfJob {
-    AttemptId attempt = AttemptId::none();              ///< that the following are of
-    std::unordered_map<std::uint32_t, RankId> rank_of;  ///< by endpoint; looked up only
+    AttemptId attempt = AttemptId::none();  ///< that the following are of
     std::uint64_t first_iteration = 0;
     std::uint64_t last_iteration = 0;
   };
+  /// Whose an endpoint was last.
+  struct Seat {
+    AttemptId attempt = AttemptId::none();
+    RankId rank;
+  };
+  /// Senders that were found before.
+  struct Found {
+    const RoleDag* role = nullptr;
+    MessageTag tag;  ///< without what messages of the op differ by
+    const std::vector<Sender>* senders = nullptr;
+  };
 
   OfJob& job_of(const RunningJob& attempt);
+  std::optional<RankId> rank_at(const RunningJob& attempt, NodeId endpoint);
+  void take_seats(const RunningJob& attempt);
   const Senders& senders_of(const RunningJob& attempt, const RoleDag& role);
+  /// Null if nobody sends so.
+  const std::vector<Sender>* find(const RunningJob& attempt, const RoleDag& role, const MessageTag& tag);
 
   const JobTable& attempts_;
-  std::map<JobId, OfJob> jobs_;
+  std::unordered_map<std::uint32_t, OfJob> jobs_;  ///< by JobId
+  std::vector<Seat> seats_;                        ///< by endpoint
+  std::array<Found, 256> found_;
   std::map<const RoleDag*, Senders> senders_;  ///< looked up only
   /// by op, kind and communicator: from 1, in order of coming up
   std::map<std::array<std::string, 3>, std::uint32_t> numbers_;
