@@ -108,10 +108,17 @@ void HostEntity::take_timer(std::uint16_t kind, const RankTimerPayload& payload,
   report(*runner, context);
 }
 
-RankRunner* HostEntity::runner_at(NodeId endpoint, AttemptId attempt) {
-  const auto found = std::find(endpoints_.begin(), endpoints_.end(), endpoint);
+std::size_t HostEntity::slot_at(NodeId endpoint) const {
+  // Mostly they are numbered one after the other.
+  const std::size_t guess = endpoint.index() - endpoints_.front().index();
+  if (guess < endpoints_.size() && endpoints_[guess] == endpoint) return guess;
+  const auto found = std::ranges::find(endpoints_, endpoint);
   WEFT_CHECK(found != endpoints_.end(), "a notice reaches the host of its endpoint");
-  RankRunner* const runner = runners_[static_cast<std::size_t>(found - endpoints_.begin())].get();
+  return static_cast<std::size_t>(found - endpoints_.begin());
+}
+
+RankRunner* HostEntity::runner_at(NodeId endpoint, AttemptId attempt) {
+  RankRunner* const runner = runners_[slot_at(endpoint)].get();
   if (runner != nullptr && runner->attempt() == attempt) return runner;
   WEFT_CHECK(stopped_.contains(attempt), "a notice finds the rank of its job running");
   return nullptr;
@@ -126,7 +133,7 @@ void HostEntity::start(AttemptId attempt, EventContext& context) {
     const NodeId endpoint = (*running.endpoint_of_rank)[rank];
     if (wiring_.topology.node(endpoint).host != host_) continue;
     if (running.folding != nullptr && !running.folding->is_representative(RankId(rank))) continue;
-    const auto slot = static_cast<std::size_t>(std::find(endpoints_.begin(), endpoints_.end(), endpoint) - endpoints_.begin());
+    const std::size_t slot = slot_at(endpoint);
     WEFT_CHECK(runners_[slot] == nullptr, "an endpoint runs one rank at a time");
     runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_,
                                                   inside_ ? &*inside_ : nullptr);

@@ -87,6 +87,8 @@ class HostEntity final : public Entity {
  private:
   void take(const Event& event, EventContext& context);
   void take_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context);
+  /// Of an endpoint that is the host's.
+  std::size_t slot_at(NodeId endpoint) const;
   /// Null if what is said is about an attempt that was stopped.
   RankRunner* runner_at(NodeId endpoint, AttemptId attempt);
   void start(AttemptId attempt, EventContext& context);
