@@ -76,6 +76,7 @@ CollectiveProgram CollectiveProgramBuilder::build() && {
   for (const auto& [earlier, step] : edges_) program_.successors_[next[earlier]++] = step;
   for (std::uint32_t step = 0; step < program_.size(); ++step) {
     if (program_.step(step).kind == StepKind::send) program_.sends_.push_back(step);
+    if (program_.predecessor_counts()[step] == 0) program_.first_steps_.push_back(step);
   }
   std::ranges::stable_sort(program_.sends_, {}, [&](std::uint32_t step) { return program_.step(step).remote_step; });
   return std::move(program_);

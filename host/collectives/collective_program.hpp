@@ -108,6 +108,8 @@ class CollectiveProgram {
   const CollectiveStep& step(std::uint32_t index) const { return steps_[index]; }
   std::span<const std::uint32_t> successors(std::uint32_t index) const;
   std::span<const std::uint32_t> predecessor_counts() const { return predecessor_counts_; }
+  /// Steps without predecessors, ascending.
+  std::span<const std::uint32_t> first_steps() const { return first_steps_; }
   /// Sends whose messages the receivers take by a step of that number, which go to different
   /// positions.
   std::span<const std::uint32_t> sends_to(std::uint32_t remote_step) const;
@@ -119,6 +121,7 @@ class CollectiveProgram {
   std::vector<std::uint32_t> successors_begin_;
   std::vector<std::uint32_t> successors_;
   std::vector<std::uint32_t> sends_;  ///< by remote_step
+  std::vector<std::uint32_t> first_steps_;
 };
 
 class CollectiveProgramBuilder {

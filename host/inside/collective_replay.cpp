@@ -19,10 +19,9 @@ class WithoutOne {
       : plan_(plan), absent_(absent), pending_(ranks), left_(ranks) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       const CollectiveProgram& program = plan.program_of(rank);
-      const auto counts = program.predecessor_counts();
-      pending_[rank].assign(counts.begin(), counts.end());
       left_[rank] = program.size();
       for (std::uint32_t step = 0; step < program.size(); ++step) {
+        pending_[rank].push_back(program.predecessor_counts()[step]);
         if (plan.awaits_message(program.step(step), rank)) ++pending_[rank][step];
         if (pending_[rank][step] == 0) ready_.emplace_back(rank, step);
       }

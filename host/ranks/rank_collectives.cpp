@@ -43,24 +43,21 @@ void RankCollectives::begin(OpId op, std::uint64_t iteration, Time op_started, C
   active.program = &plan.program_of(position);
   active.position = position;
   active.steps_left = active.program->size();
-  const std::span<const std::uint32_t> counts = active.program->predecessor_counts();
-  active.pending.assign(counts.begin(), counts.end());
+  active.released.clear();
+  active.chunks.clear();
   active.accounts.clear();
-  active.chunks.assign(plan.slots.cuts() ? active.program->size() : 0, 0);
   for (const LimitedConnection& connection : plan.slots.limited(plan, position))
     active.accounts.push_back({.connection = connection, .peer = endpoint_at(active, connection.peer)});
-  std::vector<std::uint32_t> startable;
-  for (std::uint32_t step = 0; step < active.program->size(); ++step) {
-    const CollectiveStep& started = active.program->step(step);
-    if (plan.awaits_message(started, position)) active.pending[step] += plan.slots.chunks_of(plan, started);
-    if (active.pending[step] == 0) startable.push_back(step);
-  }
   std::vector<std::uint32_t> arrived;
   if (const auto early = early_steps_.find(stream); early != early_steps_.end()) {
     arrived = std::move(early->second);
     early_steps_.erase(early);
   }
-  for (const std::uint32_t step : startable) start_step(active, step, port);
+  // Only the last of all these can end the collective.
+  const CollectiveProgram& program = *active.program;
+  for (const std::uint32_t step : program.first_steps()) {
+    if (!plan.awaits_message(program.step(step), position)) start_step(active, step, port);
+  }
   for (const std::uint32_t step : arrived) take_in(active, step, port);
 }
 
@@ -136,7 +133,7 @@ void RankCollectives::hand_over(Active& active, std::uint32_t step, NodeId desti
   MessageTag tag = job_.tags->unpack(active.stream);
   tag.detail = description.remote_step;
   Bytes size = plan.moved_bytes(description, active.position);
-  if (!active.chunks.empty()) size = part_of(size, plan.slots.chunks_of(plan, description), active.chunks[step]++);
+  if (const std::uint32_t chunks = chunks_of(active, step); chunks > 1) size = part_of(size, chunks, active.chunks[step]++);
   port.start(
       {job_.attempt, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority, job_.tags->pack(tag), size});
 }
@@ -252,17 +249,36 @@ void RankCollectives::on_slots_told(const Transfer& transfer, CollectivePort& po
   }
 }
 
+std::uint32_t RankCollectives::chunks_of(const Active& active, std::uint32_t step) {
+  const CollectivePlan& plan = *active.plan;
+  return plan.slots.cuts() ? plan.slots.chunks_of(plan, active.program->step(step)) : 1;
+}
+
+std::uint32_t RankCollectives::releases_of(const Active& active, std::uint32_t step) {
+  const bool awaits_message = active.plan->awaits_message(active.program->step(step), active.position);
+  return active.program->predecessor_counts()[step] + (awaits_message ? chunks_of(active, step) : 0);
+}
+
 /// A message, or a chunk of one, has arrived for a step.
 void RankCollectives::take_in(Active& active, std::uint32_t step, CollectivePort& port) {
-  const bool is_last =
-      active.chunks.empty() || ++active.chunks[step] == active.plan->slots.chunks_of(*active.plan, active.program->step(step));
-  if (!is_last && !active.accounts.empty()) note_taken_over(active, step, port);
+  if (const std::uint32_t chunks = chunks_of(active, step); chunks > 1) {
+    if (++active.chunks[step] == chunks) {
+      active.chunks.erase(step);
+    } else if (!active.accounts.empty()) {
+      note_taken_over(active, step, port);
+    }
+  }
   release_step(active, step, port);
 }
 
 void RankCollectives::release_step(Active& active, std::uint32_t step, CollectivePort& port) {
-  WEFT_CHECK(active.pending[step] > 0, "a collective step is released once per predecessor");
-  if (--active.pending[step] == 0) start_step(active, step, port);
+  const std::uint32_t releases = releases_of(active, step);
+  WEFT_CHECK(releases > 0, "a collective step is released once per predecessor");
+  if (releases > 1) {
+    if (++active.released[step] < releases) return;
+    active.released.erase(step);
+  }
+  start_step(active, step, port);
 }
 
 void RankCollectives::finish_step(Active& active, std::uint32_t step, CollectivePort& port) {
@@ -296,12 +312,11 @@ void RankCollectives::on_sent(const Transfer& transfer, CollectivePort& port) {
   Active& active = at(job_.tags->pack_stream(tag));
   const std::uint32_t step = sender_of(active, transfer, tag.detail);
   if (!active.accounts.empty()) note_left(active, step, transfer.destination, port.now());
-  const CollectivePlan& plan = *active.plan;
-  if (!active.chunks.empty() && active.chunks[step] < plan.slots.chunks_of(plan, active.program->step(step))) {
-    send_next(active, step, port);
-  } else {
-    finish_step(active, step, port);
+  if (const std::uint32_t chunks = chunks_of(active, step); chunks > 1) {
+    if (active.chunks[step] < chunks) return send_next(active, step, port);
+    active.chunks.erase(step);
   }
+  finish_step(active, step, port);
 }
 
 void RankCollectives::on_delivered(const Transfer& transfer, CollectivePort& port) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/containers/fifo.hpp"
+#include "core/containers/small_map.hpp"
 #include "core/values/ids.hpp"
 #include "core/values/units.hpp"
 #include "host/ranks/job.hpp"
@@ -91,10 +92,10 @@ class RankCollectives {
     const CollectiveProgram* program = nullptr;
     std::uint32_t position = 0;
     std::uint32_t steps_left = 0;
-    /// Per step: predecessors, plus one for the message of a receive.
-    std::vector<std::uint32_t> pending;
-    /// Per step, handed over or arrived; empty if no message is cut.
-    std::vector<std::uint32_t> chunks;
+    /// Steps that wait for some of what they need: how often they have been released.
+    SmallMap<std::uint32_t> released;
+    /// Steps of which some chunks have been handed over or arrived: how many.
+    SmallMap<std::uint32_t> chunks;
     std::vector<SlotAccount> accounts;  ///< of connections with more to carry than they have slots
   };
 
@@ -113,6 +114,9 @@ class RankCollectives {
   void send_next(Active& active, std::uint32_t step, CollectivePort& port);
   void take_in(Active& active, std::uint32_t step, CollectivePort& port);
   void hand_over(Active& active, std::uint32_t step, NodeId destination, CollectivePort& port);
+  /// How often a step is released until it starts: by its predecessors, and by chunks that arrive.
+  static std::uint32_t releases_of(const Active& active, std::uint32_t step);
+  static std::uint32_t chunks_of(const Active& active, std::uint32_t step);
   /// The step of a message that has left.
   std::uint32_t sender_of(const Active& active, const Transfer& transfer, std::uint32_t remote_step) const;
   // After these two the collective may be over, and what was active is not.
