@@ -41,13 +41,13 @@ std::uint64_t distance_kind(std::uint32_t distance) { return combined_hash(1, di
 }  // namespace
 
 JobMessages::JobMessages(std::span<const PlacedJob> jobs, const Topology& topology, const FlowSettings& settings,
-                         const HostSpeeds& speeds, const Limits& limits)
+                         const HostSpeeds& speeds, const Limits& limits, HashedWays hashed)
     : jobs_(jobs),
       topology_(topology),
       speeds_(speeds),
       limits_(limits),
       endpoints_(endpoints_of(jobs)),
-      paths_(topology, settings, endpoints_, limits.hops) {}
+      paths_(topology, settings, endpoints_, limits.hops, hashed) {}
 
 bool JobMessages::collect() {
   for (job_ = 0; job_ < jobs_.size(); ++job_) {

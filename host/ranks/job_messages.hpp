@@ -62,10 +62,9 @@ class JobMessages {
 
   /// Keeps references.
   JobMessages(std::span<const PlacedJob> jobs, const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
-              const Limits& limits);
+              const Limits& limits, HashedWays hashed = HashedWays::own);
 
-  /// False if a transfer has several queue pairs on different paths, if adaptive routing may choose
-  /// between paths, or beyond the limits.
+  /// False where FoldingPaths::piece_of() gives none, or beyond the limits.
   bool collect();
 
   const std::vector<Message>& all() const { return messages_; }

@@ -15,11 +15,12 @@ std::uint64_t pair_key(NodeId a, NodeId b) { return std::uint64_t{a.index()} << 
 }  // namespace
 
 FoldingPaths::FoldingPaths(const Topology& topology, const FlowSettings& settings, std::span<const NodeId> endpoint_of_rank,
-                           std::size_t hops_max)
+                           std::size_t hops_max, HashedWays hashed)
     : topology_(topology),
       settings_(settings),
       endpoint_of_rank_(endpoint_of_rank),
       hops_max_(hops_max),
+      hashed_(hashed),
       delays_(topology, settings.switching_delay, settings.forwarding),
       inside_host_(topology),
       staging_(topology, settings),
@@ -79,6 +80,28 @@ std::optional<std::uint32_t> FoldingPaths::add_piece(const Piece& piece, std::sp
   return static_cast<std::uint32_t>(pieces_.size() - 1);
 }
 
+bool FoldingPaths::takes_any(std::span<const double> loads) const {
+  return hashed_ == HashedWays::any && settings_.routing == Routing::single && settings_.queue_pairs == 1 &&
+         std::ranges::any_of(loads, [](double load) { return load != 1.0; });
+}
+
+/// Of ways over these links, ordered by distance from their start; none if they take unequally
+/// long.
+std::optional<PathDelay> FoldingPaths::delay_of_any(std::span<const LinkId> links) const {
+  std::unordered_map<NodeId, std::size_t> hops_before;  // looked up only
+  std::vector<PathDelay> by_hop;
+  hops_before[topology_.link(links.front()).source] = 0;
+  for (const LinkId link : links) {
+    const std::size_t hop = hops_before.at(topology_.link(link).source);
+    hops_before.try_emplace(topology_.link(link).destination, hop + 1);
+    if (hop == by_hop.size()) by_hop.push_back(delays_.of(link));
+    if (by_hop[hop] != delays_.of(link)) return std::nullopt;
+  }
+  PathDelay delay;
+  for (const PathDelay& of_hop : by_hop) delay += of_hop;
+  return delay;
+}
+
 std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::uint32_t destination, std::uint32_t connection) {
   const NodeId from = endpoint_of_rank_[source];
   const NodeId to = endpoint_of_rank_[destination];
@@ -109,6 +132,13 @@ std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::u
       piece.delay.slowest_byte = 0;
       for (std::size_t i = 0; i < links.size(); ++i)
         piece.delay.slowest_byte = std::max(piece.delay.slowest_byte, delays_.of(links[i], loads[i]).slowest_byte);
+    }
+    if (takes_any(loads)) {
+      const std::optional<PathDelay> delay = delay_of_any(links);
+      if (!delay) return {};
+      piece.delay = *delay;
+      piece.is_hashed = true;
+      loads = {};
     }
     const std::optional<std::uint32_t> number = add_piece(piece, links, loads);
     if (!number) return {};

@@ -7,9 +7,10 @@
 // Model: an endpoint with a single way to a first packet switch is simply attached. Between two
 // such endpoints of different hosts every sprayed path is the way up to the one's switch, the paths
 // between the two switches, and the way down from the other's: the middle is the same for all
-// endpoints of the two switches. Where the middle branches and paths are hashed, and for everything
-// else (inside a host, several ports, routes that a user gave), a message has a piece of its own or
-// shares one with messages between the same endpoints.
+// endpoints of the two switches. Where the middle branches and paths are hashed, a message has a
+// piece of its own, or one with all the ways that hashing may choose from (HashedWays). For
+// everything else (inside a host, several ports, routes that a user gave), it has one of its own or
+// shares it with messages between the same endpoints.
 // Threads: one.
 #pragma once
 
@@ -30,6 +31,12 @@
 
 namespace weft {
 
+/// How hashed messages are looked at where ways branch.
+enum class HashedWays : std::uint8_t {
+  own,  ///< each takes its own
+  any,  ///< each may take any: all of it may cross each link of any way
+};
+
 class FoldingPaths {
  public:
   struct Piece {
@@ -37,6 +44,7 @@ class FoldingPaths {
     std::uint32_t count = 0;
     bool is_whole = false;     ///< or between the paths of both endpoints
     bool inside_host = false;  ///< other latencies, no headers
+    bool is_hashed = false;    ///< its hops are those of several ways, which take equally long
     PathDelay delay;
   };
   struct Hop {
@@ -46,12 +54,13 @@ class FoldingPaths {
 
   /// Keeps references. Endpoints of ranks are given by rank; `hops_max` bounds the hops of pieces.
   FoldingPaths(const Topology& topology, const FlowSettings& settings, std::span<const NodeId> endpoint_of_rank,
-               std::size_t hops_max);
+               std::size_t hops_max, HashedWays hashed);
   FoldingPaths(const FoldingPaths&) = delete;
   FoldingPaths& operator=(const FoldingPaths&) = delete;
 
   /// Number of the piece of a message between two ranks. None if the message has queue pairs that
-  /// are hashed onto different paths, if its path depends on what is under way, or beyond hops_max.
+  /// are hashed onto different paths, if its path depends on what is under way, if the ways that it
+  /// may take are not equally long, or beyond hops_max.
   std::optional<std::uint32_t> piece_of(std::uint32_t source, std::uint32_t destination, std::uint32_t connection);
 
   std::size_t piece_count() const { return pieces_.size(); }
@@ -76,6 +85,8 @@ class FoldingPaths {
   };
 
   RankPath find_path(NodeId endpoint) const;
+  bool takes_any(std::span<const double> loads) const;
+  std::optional<PathDelay> delay_of_any(std::span<const LinkId> links) const;
   std::optional<std::uint32_t> piece_by_routes(NodeId from, NodeId to);
   std::optional<std::uint32_t> add_path(std::span<const LinkId> path, bool inside_host);
   std::optional<std::uint32_t> add_piece(const Piece& piece, std::span<const LinkId> links, std::span<const double> loads);
@@ -84,6 +95,7 @@ class FoldingPaths {
   const FlowSettings& settings_;
   std::span<const NodeId> endpoint_of_rank_;
   std::size_t hops_max_;
+  HashedWays hashed_;
   LinkDelays delays_;
   InsideHost inside_host_;
   Staging staging_;

@@ -35,11 +35,11 @@ std::uint32_t renumber(const std::vector<std::uint64_t>& signatures, std::vector
 class FoldingSearch {
  public:
   FoldingSearch(std::vector<PlacedJob> jobs, const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
-                Duration tolerance, const RankFolding::Limits& limits)
+                Duration tolerance, const RankFolding::Limits& limits, HashedWays hashed)
       : topology_(topology),
         tolerance_(tolerance),
         folding_(new RankFolding(std::move(jobs))),
-        sent_(folding_->jobs_, topology, settings, speeds, limits),
+        sent_(folding_->jobs_, topology, settings, speeds, limits, hashed),
         paths_(sent_.paths()),
         full_packets_{2, settings.wire_format.full_packet(), settings.wire_format.full_packet()},
         rank_count_(sent_.rank_count()) {}
@@ -48,6 +48,7 @@ class FoldingSearch {
     if (!sent_.collect()) return nullptr;
     is_free_.assign(topology_.link_count(), false);
     if (tolerance_ > Duration::zero()) find_free_links();
+    if (!find_hashed_links()) return nullptr;
     find_delay_classes();
     refine();
     if (rank_classes_ == rank_count_) return nullptr;
@@ -74,6 +75,27 @@ class FoldingSearch {
       for (const LinkId link : paths_.way_up(rank)) is_free_[link.index()] = false;
       for (const LinkId link : paths_.way_down(rank)) is_free_[link.index()] = false;
     }
+  }
+
+  /// Links that messages may be hashed onto. False if one of them may hold somebody back.
+  bool find_hashed_links() {
+    std::vector<bool> is_hashed(topology_.link_count(), false);
+    for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
+      if (!paths_.piece(i).is_hashed) continue;
+      folding_->has_hashed_ways_ = true;
+      for (const FoldingPaths::Hop& hop : paths_.hops(paths_.piece(i))) is_hashed[hop.link.index()] = true;
+    }
+    if (!folding_->has_hashed_ways_) return true;
+    for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
+      const auto is_one = [&](LinkId link) { return is_hashed[link.index()]; };
+      if (std::ranges::any_of(paths_.way_up(rank), is_one) || std::ranges::any_of(paths_.way_down(rank), is_one)) return false;
+    }
+    for (const auto& [link, most_bps] : demands_of(sent_, topology_)) {
+      if (!is_hashed[link.index()]) continue;
+      if (most_bps > static_cast<double>(topology_.link(link).rate.in_bps())) return false;
+      is_free_[link.index()] = true;
+    }
+    return true;
   }
 
   PathDelay path_delay_of(const JobMessages::Message& message) const {
@@ -224,11 +246,11 @@ class FoldingSearch {
         rank_of_node.emplace((*placed.endpoint_of_rank)[rank], RankId(rank));
       }
     }
-    class_free_links();
+    if (tolerance_ > Duration::zero()) class_free_links();
     representative_of_class_.assign(link_classes_, LinkId::none());
     link_class_sizes_.assign(link_classes_, 0);
     for (std::uint32_t link = 0; link < topology_.link_count(); ++link) {
-      if (!link_used_[link]) continue;
+      if (!link_used_[link] || (is_free_[link] && tolerance_ == Duration::zero())) continue;
       LinkId& first = representative_of_class_[link_class_[link]];
       if (first.is_none()) first = LinkId(link);
       ++link_class_sizes_[link_class_[link]];
@@ -370,6 +392,7 @@ class FoldingSearch {
       std::sort(relations.begin(), relations.end(), [](const auto& a, const auto& b) {
         return std::tie(a.connection, a.destination, a.in_collective) < std::tie(b.connection, b.destination, b.in_collective);
       });
+      for (RankFolding::Relation& relation : relations) relation.number = folding.relation_count_++;
     }
     for (std::vector<RankFolding::Sender>& senders : folding.senders_) {
       std::sort(senders.begin(), senders.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });
@@ -410,10 +433,50 @@ class FoldingSearch {
 
 std::shared_ptr<const RankFolding> RankFolding::find(std::vector<PlacedJob> jobs, const Topology& topology,
                                                      const FlowSettings& settings, const HostSpeeds& speeds, Duration tolerance,
-                                                     const Limits& limits) {
+                                                     const Limits& limits, HashedWays hashed) {
   const auto uses_switches = [](const PlacedJob& job) { return job.collectives->uses_switches(); };
   if (std::ranges::any_of(jobs, uses_switches)) return nullptr;
-  return FoldingSearch(std::move(jobs), topology, settings, speeds, tolerance, limits).find();
+  return FoldingSearch(std::move(jobs), topology, settings, speeds, tolerance, limits, hashed).find();
+}
+
+void RankFolding::add_hashed(const Topology& topology, const FlowSettings& settings, std::span<const Bytes> moved,
+                             std::vector<Bytes>& by_link) const {
+  const HostSpeeds speeds(topology.host_count());
+  JobMessages sent(jobs_, topology, settings, speeds, {}, HashedWays::any);
+  WEFT_CHECK(sent.collect(), "what was collected once is collected again");
+  const FoldingPaths& paths = sent.paths();
+  std::vector<bool> is_hashed(topology.link_count(), false);
+  for (std::uint32_t i = 0; i < paths.piece_count(); ++i) {
+    if (!paths.piece(i).is_hashed) continue;
+    for (const FoldingPaths::Hop& hop : paths.hops(paths.piece(i))) is_hashed[hop.link.index()] = true;
+  }
+  EcmpPaths taken(topology, settings.path_rule, 1);
+  // By class: number by kind.
+  std::vector<std::unordered_map<std::uint64_t, std::uint32_t>> numbers(relations_.size());
+  for (std::size_t rank_class = 0; rank_class < relations_.size(); ++rank_class) {
+    for (const Relation& relation : relations_[rank_class]) numbers[rank_class][relation.kind] = relation.number;
+  }
+  std::uint32_t place = 0;
+  for (const JobMessages::Message& message : sent.all()) {
+    // Messages come job after job.
+    while (place + 1 < jobs_.size() && message.source >= sent.first_rank()[place + 1]) ++place;
+    const FoldingPaths::Piece& piece = paths.piece(message.piece);
+    const bool may_cross = piece.is_hashed || std::ranges::any_of(paths.hops(piece), [&](const FoldingPaths::Hop& hop) {
+                             return is_hashed[hop.link.index()];
+                           });
+    if (!may_cross) continue;
+    const std::uint32_t first = sent.first_rank()[place];
+    const RankId source(message.source - first);
+    const JobMessages::Kind& kind = sent.kinds()[message.kind];
+    const Bytes bytes = moved[numbers[first_class_[place] + foldings_[place].class_of(source)].at(kind.hash)];
+    if (bytes == Bytes::zero()) continue;
+    const std::vector<NodeId>& endpoints = *jobs_[place].endpoint_of_rank;
+    const std::span<const LinkId> way =
+        taken.path(endpoints[source.index()], endpoints[message.destination - first], kind.connection, 0);
+    for (const LinkId link : way) {
+      if (is_hashed[link.index()]) by_link[link.index()] += bytes;
+    }
+  }
 }
 
 /// A collective's message does not say by which rule it is sent. Messages of several rules between
@@ -434,7 +497,7 @@ const RankFolding::Relation& RankFolding::relation_of(std::uint32_t place, const
 TransferFolding::FoldedPath RankFolding::path(std::uint32_t place, const Transfer& transfer) const {
   const Relation& relation = relation_of(place, transfer);
   return {std::span(links_).subspan(relation.first, relation.count), std::span(loads_).subspan(relation.first, relation.count),
-          foldings_[place].alike(rank_at(place, transfer.source)), relation.delay, this};
+          foldings_[place].alike(rank_at(place, transfer.source)), relation.delay, this, relation.number};
 }
 
 Transfer RankFolding::seen_by_destination(std::uint32_t place, const Transfer& transfer) const {

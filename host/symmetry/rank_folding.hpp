@@ -13,6 +13,9 @@
 // graph isomorphism, 1981; Grohe et al., Dimension reduction via colour refinement, ESA 2014). A
 // link of class K carries |R| a / |K| of a kind of messages from class R, where a member's message
 // loads links of K by a in all. With a tolerance above zero delays within it count as equal.
+// Where paths are hashed, links that all NICs whose messages may be hashed onto them cannot fill
+// hold nobody back, and do not tell ranks apart (HashedWays::any): what each of them carries is
+// counted when the run is over.
 // docs/internals/folding.md has the conditions, the tolerance and the limits.
 //
 // Cost: a few operations per message and round (host/ranks/job_messages,
@@ -78,7 +81,7 @@ class RankFolding final : public LinkFolding {
   /// max-min fair, for other allocations may tell flows apart that are alike.
   static std::shared_ptr<const RankFolding> find(std::vector<PlacedJob> jobs, const Topology& topology,
                                                  const FlowSettings& settings, const HostSpeeds& speeds, Duration tolerance,
-                                                 const Limits& limits);
+                                                 const Limits& limits, HashedWays hashed = HashedWays::own);
 
   std::span<const PlacedJob> jobs() const { return jobs_; }
   /// As jobs(). Valid as long as this is.
@@ -90,6 +93,9 @@ class RankFolding final : public LinkFolding {
   TransferFolding::FoldedPath path(std::uint32_t place, const Transfer& transfer) const;
   Transfer seen_by_destination(std::uint32_t place, const Transfer& transfer) const;
   std::span<const std::pair<LinkId, LinkId>> representatives() const override { return representatives_of_links_; }
+  std::uint32_t counted_apart() const override { return has_hashed_ways_ ? relation_count_ : 0; }
+  void add_hashed(const Topology& topology, const FlowSettings& settings, std::span<const Bytes> moved,
+                  std::vector<Bytes>& by_link) const override;
 
  private:
   friend class FoldingSearch;
@@ -99,6 +105,7 @@ class RankFolding final : public LinkFolding {
     RankId destination;
     bool in_collective = false;
     std::uint64_t kind = 0;
+    std::uint32_t number = 0;  ///< of all
     std::uint32_t first = 0;
     std::uint32_t count = 0;  ///< of links_ and loads_
     PathDelay delay;
@@ -121,6 +128,8 @@ class RankFolding final : public LinkFolding {
   /// By class; ascending by connection, destination, in_collective.
   std::vector<std::vector<Relation>> relations_;
   std::vector<std::vector<Sender>> senders_;  ///< by class, by kind
+  std::uint32_t relation_count_ = 0;
+  bool has_hashed_ways_ = false;
   std::vector<std::pair<LinkId, LinkId>> representatives_of_links_;
   std::vector<LinkId> links_;
   std::vector<double> loads_;

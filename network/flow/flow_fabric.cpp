@@ -107,7 +107,7 @@ void FlowFabric::share_with_packets(TellOfLoad tell) {
   loads_.emplace(model_.policy().graph());
   model_.watch(*loads_);
   tell_of_load_ = std::move(tell);
-  accounts_.push_back(nullptr);
+  accounts_.push_back({});
   packets_account_ = static_cast<std::uint32_t>(accounts_.size());
 }
 
@@ -242,14 +242,16 @@ void FlowFabric::tell_congestion(FlowSlot flow, const ActiveTransfer& active, co
   congestion_->on_flow_starts(flow, {active.transfer.attempt, from, to, active.multiplicity, folding});
 }
 
-std::uint32_t FlowFabric::account_of(const LinkFolding* folding) {
-  if (folding == nullptr) return 0;
-  const auto [found, is_new] = account_of_.try_emplace(folding, 0);
-  if (is_new) {
-    accounts_.push_back(folding);
-    found->second = static_cast<std::uint32_t>(accounts_.size());
+std::uint32_t FlowFabric::account_of(const TransferFolding::FoldedPath& folded) {
+  if (folded.folding == nullptr) return 0;
+  std::vector<std::uint32_t>& by_sort = account_of_[folded.folding];
+  const std::uint32_t sort = folded.folding->counted_apart() > 0 ? folded.sort : 0;
+  if (by_sort.size() <= sort) by_sort.resize(sort + 1, 0);
+  if (by_sort[sort] == 0) {
+    accounts_.push_back({folded.folding, sort});
+    by_sort[sort] = static_cast<std::uint32_t>(accounts_.size());
   }
-  return found->second;
+  return by_sort[sort];
 }
 
 void FlowFabric::end_packets(const Transfer& transfer, Time now) {
@@ -278,7 +280,7 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
   const TransferFolding::FoldedPath folded = folding_ == nullptr ? TransferFolding::FoldedPath{} : folding_->path(transfer);
   active.multiplicity = folded.multiplicity;
   active.is_folded = folded.folding != nullptr;
-  const std::uint32_t account = is_of_packets ? packets_account_ : account_of(folded.folding);
+  const std::uint32_t account = is_of_packets ? packets_account_ : account_of(folded);
   started_ += is_of_packets || is_control(transfer) ? 0 : folded.multiplicity;
   const Duration last =
       last_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.destination));
@@ -499,17 +501,36 @@ FlowFabricCounters FlowFabric::counters() const {
   return counters;
 }
 
+void FlowFabric::add_folded(const FlowModel::CountedBytes& counted, std::vector<Bytes>& by_link) const {
+  struct OfFolding {
+    std::map<LinkId, Bytes> of_representatives;
+    std::vector<Bytes> moved;  // by sort
+  };
+  std::unordered_map<const LinkFolding*, OfFolding> by_folding;
+  for (std::size_t account = 0; account < counted.by_account.size(); ++account) {
+    const auto& [folding, sort] = accounts_[account];
+    if (folding == nullptr) continue;
+    OfFolding& of_folding = by_folding[folding];
+    for (const auto& [link, bytes] : counted.by_account[account]) of_folding.of_representatives[link] += bytes;
+    if (of_folding.moved.size() <= sort) of_folding.moved.resize(sort + 1);
+    of_folding.moved[sort] = counted.moved[account];
+  }
+  // order-free: sums of whole bytes
+  for (auto& [folding, of_folding] : by_folding) {
+    for (const auto& [link, representative] : folding->representatives()) {
+      const auto found = of_folding.of_representatives.find(representative);
+      if (found != of_folding.of_representatives.end()) by_link[link.index()] += found->second;
+    }
+    if (folding->counted_apart() == 0) continue;
+    of_folding.moved.resize(folding->counted_apart());
+    folding->add_hashed(topology_, settings_, of_folding.moved, by_link);
+  }
+}
+
 std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end, Time now) const {
   FlowModel::CountedBytes counted = model_.link_bytes(now);
-  std::vector<Bytes>& bytes = counted.by_link;
-  for (std::size_t account = 0; account < counted.by_account.size(); ++account) {
-    if (accounts_[account] == nullptr) continue;
-    const std::map<LinkId, Bytes>& of_account = counted.by_account[account];
-    for (const auto& [link, representative] : accounts_[account]->representatives()) {
-      const auto found = of_account.find(representative);
-      if (found != of_account.end()) bytes[link.index()] += found->second;
-    }
-  }
+  std::vector<Bytes> bytes = std::move(counted.by_link);
+  add_folded(counted, bytes);
   std::vector<LinkUsage> usage(bytes.size());
   for (std::uint32_t i = 0; i < bytes.size(); ++i) {
     usage[i].bytes = bytes[i];

@@ -169,8 +169,9 @@ class FlowFabric final : public Entity {
   /// Flows whose routes have changed go on over the new ones.
   void move_flows(Time now);
   void tell_congestion(FlowSlot flow, const ActiveTransfer& active, const LinkFolding* folding);
-  /// Where bytes of transfers folded by this are counted.
-  std::uint32_t account_of(const LinkFolding* folding);
+  /// Where bytes of transfers that were folded are counted.
+  std::uint32_t account_of(const TransferFolding::FoldedPath& folded);
+  void add_folded(const FlowModel::CountedBytes& counted, std::vector<Bytes>& by_link) const;
   void begin_joint(std::uint32_t slot, Time now, EventContext& context);
   void finish_joint(std::uint32_t slot, Time now, EventContext& context);
   Duration entry_latency(bool inside_host) const { return inside_host ? settings_.nvlink_latency : settings_.wqe_latency; }
@@ -222,8 +223,13 @@ class FlowFabric final : public Entity {
   std::vector<Transfer> packets_leaving_;
   std::vector<bool> stopped_;                 ///< by AttemptId
   bool has_stopped_ = false;                  ///< some attempt was, at this instant
-  std::vector<const LinkFolding*> accounts_;  ///< from account 1 on
-  std::unordered_map<const LinkFolding*, std::uint32_t> account_of_;
+  struct Account {
+    const LinkFolding* folding = nullptr;  ///< null: of packets
+    std::uint32_t sort = 0;
+  };
+  std::vector<Account> accounts_;  ///< from account 1 on
+  /// By what they were folded by, by sort; 0: none yet
+  std::unordered_map<const LinkFolding*, std::vector<std::uint32_t>> account_of_;
   std::vector<ActiveTransfer> transfers_;  ///< by slot
   std::vector<std::uint32_t> free_transfers_;
   std::vector<JointOperation> joint_;  ///< by slot

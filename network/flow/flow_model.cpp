@@ -20,7 +20,7 @@ std::vector<double> link_capacities_bps(const Topology& topology) {
 }
 
 FlowModel::FlowModel(std::unique_ptr<AllocationPolicy> policy)
-    : policy_(std::move(policy)), link_bytes_{std::vector<Bytes>(policy_->graph().link_count()), {}, {}} {}
+    : policy_(std::move(policy)), link_bytes_{std::vector<Bytes>(policy_->graph().link_count()), {}, {}, {}} {}
 
 FlowSlot FlowModel::start(const FlowRequest& request) {
   WEFT_CHECK(request.wire_bytes > Bytes::zero(), "a flow has bytes to move");
@@ -91,7 +91,11 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
 void FlowModel::LinkBytes::add(std::uint32_t account, std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads,
                                Bytes moved) {
   if (account > 0) {
-    if (by_account.size() < account) by_account.resize(account);
+    if (by_account.size() < account) {
+      by_account.resize(account);
+      moved_by_account.resize(account);
+    }
+    moved_by_account[account - 1] += moved;
     for (std::size_t i = 0; i < hops.size(); ++i) {
       OfLink& of_link = by_account[account - 1][hops[i].link];
       if (loads.empty() || loads[i] == 1.0) {
@@ -175,7 +179,7 @@ FlowModel::CountedBytes FlowModel::link_bytes(Time now) const {
     bytes.add(flows_[i].account, graph.hops(FlowSlot(i)), graph.loads(FlowSlot(i)), moved_bytes(flows_[i], now));
   }
   for (std::size_t link = 0; link < bytes.parts.size(); ++link) bytes.whole[link] += Bytes::of(std::llround(bytes.parts[link]));
-  CountedBytes counted{std::move(bytes.whole), {}};
+  CountedBytes counted{std::move(bytes.whole), {}, std::move(bytes.moved_by_account)};
   // order-free: accounts stand in a list, and links of one go into a map
   for (const auto& account : bytes.by_account) {
     std::map<LinkId, Bytes>& of_account = counted.by_account.emplace_back();

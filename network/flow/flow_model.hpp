@@ -125,6 +125,7 @@ class FlowModel {
   struct CountedBytes {
     std::vector<Bytes> by_link;                       ///< account 0, by LinkId
     std::vector<std::map<LinkId, Bytes>> by_account;  ///< from account 1 on
+    std::vector<Bytes> moved;                         ///< likewise, whatever links it crossed
   };
   /// Requires: settled, now <= next_completion().
   CountedBytes link_bytes(Time now) const;
@@ -153,6 +154,7 @@ class FlowModel {
     /// Bytes of flows with loads other than 1; empty if there were none.
     std::vector<double> parts;
     std::vector<std::unordered_map<LinkId, OfLink>> by_account;
+    std::vector<Bytes> moved_by_account;  ///< likewise from 1 on
     void add(std::uint32_t account, std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads, Bytes moved);
   };
 

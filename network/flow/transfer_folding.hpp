@@ -15,8 +15,10 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/values/ids.hpp"
+#include "core/values/units.hpp"
 #include "core/values/units.hpp"
 #include "network/network_model.hpp"
 #include "network/routing/path_delay.hpp"
@@ -24,11 +26,21 @@
 namespace weft {
 
 /// Which links carry the same at every instant, as far as transfers that were folded together go.
+class Topology;
+struct FlowSettings;
+
 class LinkFolding {
  public:
   virtual ~LinkFolding() = default;
   /// Every link that those transfers cross, ascending, and the one whose traffic is also its own.
   virtual std::span<const std::pair<LinkId, LinkId>> representatives() const = 0;
+  /// Not 0: so many sorts of transfers have their bytes counted each by itself, as add_hashed()
+  /// needs them.
+  virtual std::uint32_t counted_apart() const { return 0; }
+  /// Adds what crossed links that hold no transfer back, which FoldedPath leaves out. `moved`: by
+  /// sort, bytes of one of the transfers that are alike.
+  virtual void add_hashed(const Topology&, const FlowSettings&, std::span<const Bytes> /*moved*/,
+                          std::vector<Bytes>& /*by_link*/) const {}
 };
 
 class TransferFolding {
@@ -44,6 +56,7 @@ class TransferFolding {
     /// What it was folded by, which outlives the run; null: the transfer stands for itself, and the
     /// other members say nothing.
     const LinkFolding* folding = nullptr;
+    std::uint32_t sort = 0;  ///< below folding->counted_apart(), unless that is 0
   };
   /// Requires: the source is a representative, if ranks of its job are folded.
   virtual FoldedPath path(const Transfer& transfer) const = 0;

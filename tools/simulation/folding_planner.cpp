@@ -97,8 +97,14 @@ bool FoldingPlanner::still_holds() {
 /// For the jobs of the plan; or, where hashed paths are in the way, how many ranks would do
 /// without.
 void FoldingPlanner::look_for_folding() {
-  plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_, speeds_, tolerance(), {});
-  if (plan_.folding != nullptr || flow_->routing != Routing::single || flow_->path_rule.choice != PathRule::Choice::by_hash) return;
+  const auto look = [this](HashedWays hashed) {
+    plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_, speeds_, tolerance(), {}, hashed);
+  };
+  const bool is_hashed = flow_->routing == Routing::single && flow_->path_rule.choice == PathRule::Choice::by_hash;
+  // What hashing decides matters only where links may hold somebody back.
+  if (is_hashed && tolerance() == Duration::zero() && !flow_->detect_congestion) look(HashedWays::any);
+  if (plan_.folding == nullptr) look(HashedWays::own);
+  if (plan_.folding != nullptr || !is_hashed) return;
   FlowSettings sprayed = *flow_;
   sprayed.routing = Routing::spray;
   // Only for a hint: not worth more than a moment.
