@@ -20,8 +20,8 @@ static_assert(1U << transfer_priority_bits == priority_classes);
 constexpr std::uint16_t settle_event = 103;
 /// More than a link of 1.6 Tb/s moves in a year.
 constexpr Bytes endless = Bytes::of(std::numeric_limits<std::int64_t>::max());
-/// Of about 100 bytes each.
-constexpr std::size_t hashed_paths_max = std::size_t{1} << 20;
+/// Kept of each endpoint; in collectives ranks send by few again and again.
+constexpr std::size_t hashed_paths_of_endpoint = 8;
 /// Tells owners of flows that are joint operations from transfers.
 constexpr std::uint64_t joint_owner = std::uint64_t{1} << 32;
 
@@ -51,7 +51,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       staging_(topology, settings),
       link_delays_(topology, settings.switching_delay, settings.forwarding),
       available_(topology, settings.path_rule.weights),
-      ecmp_(topology, settings.path_rule, hashed_paths_max, &link_delays_),
+      ecmp_(topology, settings.path_rule, hashed_paths_of_endpoint * topology.endpoints().size(), &link_delays_),
       spray_(topology, link_delays_, settings.path_cache_entries, settings.path_rule.weights),
       adaptive_(topology, settings.path_rule.seed,
                 settings.routing == Routing::adaptive_global ? AdaptiveView::whole_paths : AdaptiveView::own_links),
