@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the time of a run grows with the cluster: one mix of jobs per 1,024 GPUs, on ever more GPUs.
 
-Usage: bench/scaling.py [--weft=build/weft] [--gpus=1024,2048,...] [--repetitions=3] [--out=DIR] [--set=NAME=VALUE ...]
+Usage: bench/scaling.py [--weft=build/weft] [--gpus=1024,2048,...] [--repetitions=3] [--out=DIR] [--routing=spray] [--set=NAME=VALUE ...]
 
 Every 1,024 GPUs of a rail-optimized fabric of HGX H100 servers run the same jobs, three iterations each:
   one mixture-of-experts job of 512 GPUs     all-to-all in groups of 64 GPUs, all-reduce over the groups
   one tensor- and data-parallel job of 256   all-gather in groups of 8, all-reduce over 32
   four data-parallel jobs of 64              all-reduce over all
-Paths are sprayed, so that ranks that are alike are simulated once (host.fold_ranks). Prints the CPU time of every run (user and system,
+Paths are sprayed, so that ranks that are alike are simulated once (host.fold_ranks); with --routing=ecmp they are hashed, and every rank is simulated. Prints the CPU time of every run (user and system,
 reading and writing included, the least of the repetitions), the exponent of the growth between neighbours, and the time over n log n
 relative to the first size, which must not grow; writes scaling.csv and the plot scaling.svg. Exit status 1 if the time over n log n at
 the largest cluster is more than twice that at the smallest.
@@ -133,6 +133,7 @@ def main():
     parser.add_argument("--gpus", default="1024,2048,4096,8192,16384,32768", help="multiples of 1024; default %(default)s")
     parser.add_argument("--repetitions", type=int, default=3, help="runs of each, of which the quickest counts; default %(default)s")
     parser.add_argument("--out", type=Path, default=Path("."), help="folder of scaling.csv and scaling.svg; default %(default)s")
+    parser.add_argument("--routing", default="spray", help="flow.routing of the runs; default %(default)s")
     parser.add_argument("--set", action="append", default=[], help="more settings for weft run")
     options = parser.parse_args()
     sizes = sorted({int(text) for text in options.gpus.split(",")})
@@ -146,7 +147,7 @@ def main():
         folder = Path(name)
         for gpus in sizes:
             command = [options.weft, "run", str(write_scenario(folder, gpus)), "--mode=flow", "--quiet", f"--out={folder / 'out'}"]
-            command += [f"--set={setting}" for setting in ["flow.routing=spray", *options.set]]
+            command += [f"--set={setting}" for setting in [f"flow.routing={options.routing}", *options.set]]
             seconds, memory = min(cpu_seconds(command) for _ in range(options.repetitions))
             row = {"gpus": gpus, "cpu_s": seconds, "exponent": "", "over_n_log_n": 1.0, "memory_bytes": memory}
             if rows:

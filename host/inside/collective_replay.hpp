@@ -47,12 +47,12 @@ struct CollectiveReplay {
   };
 
   const CollectivePlan* plan = nullptr;
-  std::vector<Duration> ahead;    ///< by position, how long before the last it began
-  std::vector<Duration> finish;   ///< when each position's last step is done
-  Duration last_finish;           ///< of these
+  std::vector<Duration> ahead;           ///< by position, how long before the last it began
+  std::vector<Duration> finish;          ///< when each position's last step is done
+  Duration last_finish;                  ///< of these
   std::vector<std::uint32_t> by_finish;  ///< positions
-  std::vector<Moved> transfers;   ///< in the order in which they left their sources
-  std::vector<Bytes> link_bytes;  ///< by private link
+  std::vector<Moved> transfers;          ///< in the order in which they left their sources
+  std::vector<Bytes> link_bytes;         ///< by private link
   std::vector<Held> held;
   Duration busy_until;  ///< since when no byte has been under way
 };

@@ -65,7 +65,8 @@ class InsideOrders {
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<const RoleDag*, std::vector<bool>>, std::optional<InsideOrder>> known_;  ///< looked up only
+  // Looked up only.
+  std::map<std::pair<const RoleDag*, std::vector<bool>>, std::optional<InsideOrder>> known_;
 };
 
 }  // namespace weft

@@ -232,8 +232,8 @@ void Island::tell_end(const Undisturbed& undisturbed, std::uint32_t position, Ev
 
 OpRecord Island::record_of(const Undisturbed& undisturbed, std::uint32_t position) const {
   const CollectiveTrial::Begin& begun = undisturbed.begun[position];
-  return {job_.attempt, undisturbed.group->ranks[position], static_cast<std::uint32_t>(begun.iteration),
-          begun.op,     begun.op_started,                   undisturbed.end(position)};
+  return {job_.attempt,     undisturbed.group->ranks[position], static_cast<std::uint32_t>(begun.iteration), begun.op,
+          begun.op_started, undisturbed.end(position)};
 }
 
 void Island::begin_later_again(Undisturbed& undisturbed, EventContext& context) {
@@ -358,8 +358,8 @@ std::optional<Island::Undisturbed> Island::under_way(Time not_ended, Time begun)
   if (const std::size_t first = replays_until(not_ended); first < replays_.size()) {
     const InsideRecords::Replayed& replayed = replays_[first];
     const std::uint16_t communicator = job_.tags->unpack(replayed.stream).communicator;
-    const auto group =
-        std::ranges::find_if(groups_, [&](const auto& one) { return one->communicator == communicator && one->id == replayed.group; });
+    const auto group = std::ranges::find_if(
+        groups_, [&](const auto& one) { return one->communicator == communicator && one->id == replayed.group; });
     found.emplace(replayed.stream, *replayed.replay->plan, **group);
     for (std::uint32_t position = 0; position < (*group)->ranks.size(); ++position) {
       const OpRecord record = op_record(replayed, job_, position);
@@ -416,6 +416,7 @@ void Island::add_to(InsideRecords& records, Time now) const {
   records.busy_until = std::max(records.busy_until, busy_until(now));
   std::unordered_map<const CollectiveReplay*, std::int64_t> times;
   for (const InsideRecords::Replayed& one : replays) ++times[one.replay];
+  // order-free: sums of whole bytes
   for (const auto& [replay, count] : times) add(replay->link_bytes, count);
   if (network_ != nullptr) add_network(*network_);
   if (const std::optional<Undisturbed> going_on = under_way(now, now)) {

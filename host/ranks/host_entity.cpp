@@ -100,8 +100,9 @@ void HostEntity::take(const Event& event, EventContext& context) {
 void HostEntity::take_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context) {
   RankRunner* const runner = runners_[payload.slot].get();
   if (runner == nullptr || runner->attempt() != payload.attempt) {
-    // The end of an op that was moved outlives the rank, as does what came in the instant of its end.
-    WEFT_CHECK(kind == compute_done || kind == clock_is_there || stopped_.contains(payload.attempt), "a timer finds its rank running");
+    // The end of an op that was moved outlives the rank, as does what came at its end.
+    WEFT_CHECK(kind == compute_done || kind == clock_is_there || stopped_.contains(payload.attempt),
+               "a timer finds its rank running");
     return;
   }
   runner->on_timer(kind, payload, context);

@@ -134,8 +134,8 @@ void RankCollectives::hand_over(Active& active, std::uint32_t step, NodeId desti
   tag.detail = description.remote_step;
   Bytes size = plan.moved_bytes(description, active.position);
   if (const std::uint32_t chunks = chunks_of(active, step); chunks > 1) size = part_of(size, chunks, active.chunks[step]++);
-  port.start(
-      {job_.attempt, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority, job_.tags->pack(tag), size});
+  port.start({job_.attempt, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority,
+              job_.tags->pack(tag), size});
 }
 
 RankCollectives::SlotAccount* RankCollectives::account_of(Active& active, NodeId peer, std::uint8_t channel, bool sends) {

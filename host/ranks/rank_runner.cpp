@@ -271,8 +271,7 @@ void RankRunner::note_holdup(const SlotHoldup& holdup, Time end, Time now) {
 
 std::vector<SlotHoldup> RankRunner::slot_holdups(Time until) const {
   std::vector<SlotHoldup> holdups = collectives_.slot_holdups();
-  for (std::uint32_t i = 0; i < held_ahead_.size() && held_ahead_[i].end <= until; ++i)
-    add_holdup(held_ahead_[i].holdup, holdups);
+  for (std::uint32_t i = 0; i < held_ahead_.size() && held_ahead_[i].end <= until; ++i) add_holdup(held_ahead_[i].holdup, holdups);
   return holdups;
 }
 

@@ -13,12 +13,10 @@
 //     (host/ranks/rank_collectives); those of one rank take no time. A send is done when its last
 //     byte has left; a receive when the matching message has arrived. Messages are eager: they may
 //     arrive before the receiver asks for them.
-//   - Exposed communication: see host/ranks/exposure.
-//   - Ahead of the clock: where nothing can change it any more, the end of a compute op or of a
-//     collective inside the host is known when it starts, and the rank goes on from there at once,
-//     with what its host can carry out (host/inside/inside_order says where). What goes to other
-//     hosts starts, and an iteration ends, when its time has come. What lies ahead is not recorded
-//     if the rank is stopped before.
+//   - Ahead of the clock: where nothing can change it any more (host/inside/inside_order), the end
+//     of a compute op or of a collective inside the host is known when it starts, and the rank goes
+//     on from there at once. What goes to other hosts starts, and an iteration ends, when its time
+//     has come. What lies ahead of a stop is not recorded.
 //   - After an iteration with a checkpoint a rank stands still for as long as writing takes; the
 //     bytes, if the job says how many, go to the store beside what follows.
 //

@@ -496,8 +496,12 @@ const RankFolding::Relation& RankFolding::relation_of(std::uint32_t place, const
 
 TransferFolding::FoldedPath RankFolding::path(std::uint32_t place, const Transfer& transfer) const {
   const Relation& relation = relation_of(place, transfer);
-  return {std::span(links_).subspan(relation.first, relation.count), std::span(loads_).subspan(relation.first, relation.count),
-          foldings_[place].alike(rank_at(place, transfer.source)), relation.delay, this, relation.number};
+  return {std::span(links_).subspan(relation.first, relation.count),
+          std::span(loads_).subspan(relation.first, relation.count),
+          foldings_[place].alike(rank_at(place, transfer.source)),
+          relation.delay,
+          this,
+          relation.number};
 }
 
 Transfer RankFolding::seen_by_destination(std::uint32_t place, const Transfer& transfer) const {

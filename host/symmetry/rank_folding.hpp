@@ -13,10 +13,8 @@
 // graph isomorphism, 1981; Grohe et al., Dimension reduction via colour refinement, ESA 2014). A
 // link of class K carries |R| a / |K| of a kind of messages from class R, where a member's message
 // loads links of K by a in all. With a tolerance above zero delays within it count as equal.
-// Where paths are hashed, links that all NICs whose messages may be hashed onto them cannot fill
-// hold nobody back, and do not tell ranks apart (HashedWays::any): what each of them carries is
-// counted when the run is over.
-// docs/internals/folding.md has the conditions, the tolerance and the limits.
+// Links that hashing decides on and nobody can fill do not tell ranks apart (HashedWays::any); what
+// they carry is counted at the end. docs/internals/folding.md has conditions, tolerance and limits.
 //
 // Cost: a few operations per message and round (host/ranks/job_messages,
 // host/symmetry/folding_paths).

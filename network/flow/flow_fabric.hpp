@@ -221,8 +221,8 @@ class FlowFabric final : public Entity {
   std::vector<Transfer> entering_;          ///< transfers of this instant
   std::vector<Transfer> packets_entering_;  ///< likewise, of packets
   std::vector<Transfer> packets_leaving_;
-  std::vector<bool> stopped_;                 ///< by AttemptId
-  bool has_stopped_ = false;                  ///< some attempt was, at this instant
+  std::vector<bool> stopped_;  ///< by AttemptId
+  bool has_stopped_ = false;   ///< some attempt was, at this instant
   struct Account {
     const LinkFolding* folding = nullptr;  ///< null: of packets
     std::uint32_t sort = 0;

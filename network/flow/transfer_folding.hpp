@@ -19,7 +19,6 @@
 
 #include "core/values/ids.hpp"
 #include "core/values/units.hpp"
-#include "core/values/units.hpp"
 #include "network/network_model.hpp"
 #include "network/routing/path_delay.hpp"
 

@@ -83,7 +83,7 @@ class EcmpPaths {
  public:
   struct Path {
     std::span<const LinkId> links;
-    PathDelay delay;          ///< zero without LinkDelays
+    PathDelay delay;         ///< zero without LinkDelays
     double slowest_bps = 0;  ///< of its links, when nothing is out
   };
 

@@ -181,9 +181,10 @@ class Drawn {
         add(fmt::format("o{}", op), collective("dp"), random_.below(2) == 0);
       } else {
         const bool is_awaited = random_.below(2) == 0;
-        add(fmt::format("s{}", op), fmt::format("send {{ communicator: \"dp\" peer_offset: 1 tag: {} size: \"{}\" }}", op, size), true);
-        add(fmt::format("o{}", op), fmt::format("receive {{ communicator: \"dp\" peer_offset: -1 tag: {} size: \"{}\" }}", op, size),
-            !is_awaited);
+        add(fmt::format("s{}", op), fmt::format("send {{ communicator: \"dp\" peer_offset: 1 tag: {} size: \"{}\" }}", op, size),
+            true);
+        add(fmt::format("o{}", op),
+            fmt::format("receive {{ communicator: \"dp\" peer_offset: -1 tag: {} size: \"{}\" }}", op, size), !is_awaited);
       }
     }
     return text + "}\n";
@@ -230,9 +231,8 @@ class Drawn {
 
   void add_event(std::uint64_t number) {
     const std::uint64_t at_us = random_.below(20'000);
-    const std::string what =
-        pick({fmt::format("fail {{ part: \"host{}\" repair: \"2ms\" }}", random_.below(4)),
-              fmt::format("drain {{ hosts: \"{}\" for: \"3ms\" }}", number), "cancel { job: \"job0\" }"});
+    const std::string what = pick({fmt::format("fail {{ part: \"host{}\" repair: \"2ms\" }}", random_.below(4)),
+                                   fmt::format("drain {{ hosts: \"{}\" for: \"3ms\" }}", number), "cancel { job: \"job0\" }"});
     text_ += fmt::format("event {{ at: \"{}us\" {} }}\n", at_us, what);
   }
 

@@ -223,7 +223,8 @@ void ResultRows::add_ops(const HostRecords& records) {
       by_start.push_back(op_record(replayed, attempts_.at(replayed.attempt), position));
   };
   records.each([&](const OpRecord& record) { by_start.push_back(record); }, add_all);
-  std::ranges::stable_sort(by_start, {}, [](const OpRecord& one) { return std::tie(one.start, one.end, one.attempt, one.rank, one.op); });
+  std::ranges::stable_sort(by_start, {},
+                           [](const OpRecord& one) { return std::tie(one.start, one.end, one.attempt, one.rank, one.op); });
   for (const OpRecord& record : by_start) {
     const RunningJob& attempt = attempts_.at(record.attempt);
     const RoleDag& dag = attempt.workload->dag_of(record.rank);

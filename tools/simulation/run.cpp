@@ -225,8 +225,7 @@ void add_last_rows(const EndedRun& run, ResultRows& rows, ResultSink& sink, RunS
   for (const EntityId host : parts.hosts) hosts.push_back(&engine.entity_as<HostEntity>(host));
   const HostRecords records(std::move(hosts), now);
   add_collective_rows(parts.scenario, parts.attempts, records, sink);
-  rows.add_communicators(
-      of_all_hosts<RankExposure>(parts, engine, [now](const HostEntity& host) { return host.exposures(now); }));
+  rows.add_communicators(of_all_hosts<RankExposure>(parts, engine, [now](const HostEntity& host) { return host.exposures(now); }));
   if (needs.ops) rows.add_ops(records);
   if (needs.pauses && parts.packet_network) rows.add_link_pauses(parts.packet_network->results().pauses(engine, end));
   if (parts.fabric != EntityId::none()) add_network_rows(run, rows, summary);

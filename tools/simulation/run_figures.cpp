@@ -91,7 +91,8 @@ TimeSpan network_span(const Assembly& parts, const Engine& engine, const CutOff&
   if (cut_off.engine_at && cut_off.engine_at == cut_off.at && *cut_off.at <= span.end) return span;
   span.end = std::max(span.end, engine.entity_as<FlowFabric>(parts.fabric).busy_until());
   if (parts.inside != nullptr) {
-    for (const EntityId host : parts.hosts) span.end = std::max(span.end, engine.entity_as<HostEntity>(host).inside_busy_until(now));
+    for (const EntityId host : parts.hosts)
+      span.end = std::max(span.end, engine.entity_as<HostEntity>(host).inside_busy_until(now));
   }
   if (parts.packet_network) span.end = std::max(span.end, parts.packet_network->results().last_data(engine));
   return span;
