@@ -17,7 +17,7 @@ OpRecord op_record(const InsideRecords::Replayed& replayed, const RunningJob& jo
   return {replayed.attempt,
           rank,
           replayed.iteration,
-          is_as_first ? replayed.op : dag.collective(tag.communicator, tag.ordinal),
+          is_as_first ? replayed.op : dag.collective(static_cast<std::uint16_t>(tag.communicator), tag.ordinal, replayed.op),
           replayed.begun - replay.ahead[position] - replay.plan->launch_latency,
           replayed.begun + replay.finish[position]};
 }

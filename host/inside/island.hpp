@@ -200,7 +200,7 @@ class Island {
   std::vector<std::uint32_t>& told_;
   std::vector<Time> planned_;  ///< due events under way, latest first
   std::optional<Time> stopped_at_;
-  std::vector<InsideRecords::Replayed> replays_;  ///< one after the other; the last may lie ahead
+  std::vector<InsideRecords::Replayed> replays_;  ///< in order; those at the end may lie ahead
   std::vector<OpRecord> ops_;                     ///< of collectives that some were told of
   std::vector<FinishedTransfer> transfers_;
   std::vector<Bytes> link_bytes_;  ///< of networks that are gone, by private link

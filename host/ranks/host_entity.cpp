@@ -185,7 +185,7 @@ void HostEntity::stop(const StopJob& stopped, EventContext& context) {
     const RoleDag& dag = wiring_.jobs.at(record.attempt).workload->dag_of(record.rank);
     return dag.kind(record.op) == OpKind::compute && record.start < record.end;
   };
-  std::erase_if(records_, lies_ahead);
+  if (inside_) std::erase_if(records_, lies_ahead);
 }
 
 void HostEntity::leave(std::unique_ptr<RankRunner>& runner, Time until) {

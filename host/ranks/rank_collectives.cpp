@@ -273,7 +273,7 @@ void RankCollectives::take_in(Active& active, std::uint32_t step, CollectivePort
 
 void RankCollectives::release_step(Active& active, std::uint32_t step, CollectivePort& port) {
   const std::uint32_t releases = releases_of(active, step);
-  WEFT_CHECK(releases > 0, "a collective step is released once per predecessor");
+  WEFT_CHECK(releases > 0, "a step that is released waits for something");
   if (releases > 1) {
     if (++active.released[step] < releases) return;
     active.released.erase(step);

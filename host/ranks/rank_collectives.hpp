@@ -119,7 +119,7 @@ class RankCollectives {
   static std::uint32_t chunks_of(const Active& active, std::uint32_t step);
   /// The step of a message that has left.
   std::uint32_t sender_of(const Active& active, const Transfer& transfer, std::uint32_t remote_step) const;
-  // After these two the collective may be over, and what was active is not.
+  // After these two, start_step() and take_in() the collective may be over, and `active` is spare_.
   void release_step(Active& active, std::uint32_t step, CollectivePort& port);
   void finish_step(Active& active, std::uint32_t step, CollectivePort& port);
 

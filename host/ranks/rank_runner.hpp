@@ -110,7 +110,7 @@ class RankRunner {
   std::vector<SlotHoldup> slot_holdups(Time until) const;
   /// Ops that have started and wait for a message, for the report of a run that cannot go on.
   std::vector<OpId> waiting_ops() const;
-  bool is_computing() const { return clock_.is_running() || exposure_.changes_ahead() > 0; }
+  bool is_computing() const { return clock_.is_running(); }
 
  private:
   struct SendKey {
@@ -133,7 +133,7 @@ class RankRunner {
   /// ever.
   static constexpr std::uint64_t rounds_per_instant_max = 1'000'000;
   /// A rank that is so many beginnings and ends of ops ahead waits for the clock.
-  static constexpr std::uint32_t changes_ahead_max = 1U << 16;
+  static constexpr std::uint32_t changes_ahead_max = 4096;
 
   RankTimerPayload timer(std::uint32_t index, std::uint64_t stream = 0) const { return {slot_, index, stream, job_.attempt, 0}; }
   void schedule(Duration delay, RankTimer kind, const RankTimerPayload& payload, EventContext& context);

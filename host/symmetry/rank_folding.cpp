@@ -55,6 +55,7 @@ class FoldingSearch {
     choose_representatives();
     if (!passes_a_second_look()) return nullptr;
     lay_paths();
+    if (folding_->has_hashed_ways_ && !kinds_can_be_counted()) return nullptr;
     return std::move(folding_);
   }
 
@@ -399,6 +400,32 @@ class FoldingSearch {
     }
   }
 
+  /// Where a representative sends to one rank by several kinds, all bytes count as those of the
+  /// first. That is as true of the other members if each of them sends to one rank by those kinds.
+  bool kinds_can_be_counted() const {
+    // By class and kind: the kind as which it counts.
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> counts_as;
+    for (std::uint32_t rank_class = 0; rank_class < rank_classes_; ++rank_class) {
+      const std::vector<RankFolding::Relation>& relations = folding_->relations_[rank_class];
+      for (std::size_t i = 0, first = 0; i < relations.size(); ++i) {
+        const auto ends = [&](std::size_t at) { return std::pair(relations[at].connection, relations[at].destination); };
+        if (ends(i) != ends(first)) first = i;
+        if (i == first) continue;
+        counts_as[{rank_class, relations[i].kind}] = relations[first].kind;
+        counts_as[{rank_class, relations[first].kind}] = relations[first].kind;
+      }
+    }
+    if (counts_as.empty()) return true;
+    // By source and the kind as which it counts.
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> destinations;
+    return std::ranges::all_of(sent_.all(), [&](const JobMessages::Message& message) {
+      const auto found = counts_as.find({rank_class_[message.source], sent_.kinds()[message.kind].hash});
+      if (found == counts_as.end()) return true;
+      const auto [known, is_new] = destinations.try_emplace({message.source, found->second}, message.destination);
+      return known->second == message.destination;
+    });
+  }
+
   std::uint32_t first_rank_of(std::uint32_t rank) const {
     return *(std::upper_bound(sent_.first_rank().begin(), sent_.first_rank().end(), rank) - 1);
   }
@@ -417,7 +444,7 @@ class FoldingSearch {
   std::uint32_t link_classes_ = 0;
   std::vector<std::uint32_t> link_class_;
   std::vector<bool> link_used_;
-  /// By LinkId: holds nobody back, and folding is loose.
+  /// By LinkId: holds nobody back, and folding is loose or hashing decides on it.
   std::vector<bool> is_free_;
   std::map<Duration, Duration> delay_class_;  ///< by delay; empty unless folding is loose
   std::vector<LinkId> representative_of_class_;
@@ -468,7 +495,10 @@ void RankFolding::add_hashed(const Topology& topology, const FlowSettings& setti
     const std::uint32_t first = sent.first_rank()[place];
     const RankId source(message.source - first);
     const JobMessages::Kind& kind = sent.kinds()[message.kind];
-    const Bytes bytes = moved[numbers[first_class_[place] + foldings_[place].class_of(source)].at(kind.hash)];
+    const auto& of_class = numbers[first_class_[place] + foldings_[place].class_of(source)];
+    const auto number = of_class.find(kind.hash);
+    WEFT_CHECK(number != of_class.end(), "members of a class send by the same kinds");
+    const Bytes bytes = moved[number->second];
     if (bytes == Bytes::zero()) continue;
     const std::vector<NodeId>& endpoints = *jobs_[place].endpoint_of_rank;
     const std::span<const LinkId> way =

@@ -91,7 +91,7 @@ class RankFolding final : public LinkFolding {
   TransferFolding::FoldedPath path(std::uint32_t place, const Transfer& transfer) const;
   Transfer seen_by_destination(std::uint32_t place, const Transfer& transfer) const;
   std::span<const std::pair<LinkId, LinkId>> representatives() const override { return representatives_of_links_; }
-  std::uint32_t counted_apart() const override { return has_hashed_ways_ ? relation_count_ : 0; }
+  std::uint32_t relations_counted() const override { return has_hashed_ways_ ? relation_count_ : 0; }
   void add_hashed(const Topology& topology, const FlowSettings& settings, std::span<const Bytes> moved,
                   std::vector<Bytes>& by_link) const override;
 
@@ -103,7 +103,7 @@ class RankFolding final : public LinkFolding {
     RankId destination;
     bool in_collective = false;
     std::uint64_t kind = 0;
-    std::uint32_t number = 0;  ///< of all
+    std::uint32_t number = 0;  ///< FoldedPath::relation
     std::uint32_t first = 0;
     std::uint32_t count = 0;  ///< of links_ and loads_
     PathDelay delay;

@@ -51,7 +51,8 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       staging_(topology, settings),
       link_delays_(topology, settings.switching_delay, settings.forwarding),
       available_(topology, settings.path_rule.weights),
-      ecmp_(topology, settings.path_rule, hashed_paths_of_endpoint * topology.endpoints().size(), &link_delays_),
+      ecmp_(topology, settings.path_rule,
+            std::max(settings.path_cache_entries, hashed_paths_of_endpoint * topology.endpoints().size()), &link_delays_),
       spray_(topology, link_delays_, settings.path_cache_entries, settings.path_rule.weights),
       adaptive_(topology, settings.path_rule.seed,
                 settings.routing == Routing::adaptive_global ? AdaptiveView::whole_paths : AdaptiveView::own_links),
@@ -244,14 +245,14 @@ void FlowFabric::tell_congestion(FlowSlot flow, const ActiveTransfer& active, co
 
 std::uint32_t FlowFabric::account_of(const TransferFolding::FoldedPath& folded) {
   if (folded.folding == nullptr) return 0;
-  std::vector<std::uint32_t>& by_sort = account_of_[folded.folding];
-  const std::uint32_t sort = folded.folding->counted_apart() > 0 ? folded.sort : 0;
-  if (by_sort.size() <= sort) by_sort.resize(sort + 1, 0);
-  if (by_sort[sort] == 0) {
-    accounts_.push_back({folded.folding, sort});
-    by_sort[sort] = static_cast<std::uint32_t>(accounts_.size());
+  std::vector<std::uint32_t>& by_relation = account_of_[folded.folding];
+  const std::uint32_t relation = folded.folding->relations_counted() > 0 ? folded.relation : 0;
+  if (by_relation.size() <= relation) by_relation.resize(relation + 1, 0);
+  if (by_relation[relation] == 0) {
+    accounts_.push_back({folded.folding, relation});
+    by_relation[relation] = static_cast<std::uint32_t>(accounts_.size());
   }
-  return by_sort[sort];
+  return by_relation[relation];
 }
 
 void FlowFabric::end_packets(const Transfer& transfer, Time now) {
@@ -504,16 +505,16 @@ FlowFabricCounters FlowFabric::counters() const {
 void FlowFabric::add_folded(const FlowModel::CountedBytes& counted, std::vector<Bytes>& by_link) const {
   struct OfFolding {
     std::map<LinkId, Bytes> of_representatives;
-    std::vector<Bytes> moved;  // by sort
+    std::vector<Bytes> moved;  // by relation
   };
   std::unordered_map<const LinkFolding*, OfFolding> by_folding;
   for (std::size_t account = 0; account < counted.by_account.size(); ++account) {
-    const auto& [folding, sort] = accounts_[account];
+    const auto& [folding, relation] = accounts_[account];
     if (folding == nullptr) continue;
     OfFolding& of_folding = by_folding[folding];
     for (const auto& [link, bytes] : counted.by_account[account]) of_folding.of_representatives[link] += bytes;
-    if (of_folding.moved.size() <= sort) of_folding.moved.resize(sort + 1);
-    of_folding.moved[sort] = counted.moved[account];
+    if (of_folding.moved.size() <= relation) of_folding.moved.resize(relation + 1);
+    of_folding.moved[relation] = counted.moved[account];
   }
   // order-free: sums of whole bytes
   for (auto& [folding, of_folding] : by_folding) {
@@ -521,8 +522,8 @@ void FlowFabric::add_folded(const FlowModel::CountedBytes& counted, std::vector<
       const auto found = of_folding.of_representatives.find(representative);
       if (found != of_folding.of_representatives.end()) by_link[link.index()] += found->second;
     }
-    if (folding->counted_apart() == 0) continue;
-    of_folding.moved.resize(folding->counted_apart());
+    if (folding->relations_counted() == 0) continue;
+    of_folding.moved.resize(folding->relations_counted());
     folding->add_hashed(topology_, settings_, of_folding.moved, by_link);
   }
 }

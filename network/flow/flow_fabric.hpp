@@ -225,10 +225,10 @@ class FlowFabric final : public Entity {
   bool has_stopped_ = false;   ///< some attempt was, at this instant
   struct Account {
     const LinkFolding* folding = nullptr;  ///< null: of packets
-    std::uint32_t sort = 0;
+    std::uint32_t relation = 0;
   };
   std::vector<Account> accounts_;  ///< from account 1 on
-  /// By what they were folded by, by sort; 0: none yet
+  /// By what they were folded by, by relation; 0: none yet
   std::unordered_map<const LinkFolding*, std::vector<std::uint32_t>> account_of_;
   std::vector<ActiveTransfer> transfers_;  ///< by slot
   std::vector<std::uint32_t> free_transfers_;

@@ -24,20 +24,21 @@
 
 namespace weft {
 
-/// Which links carry the same at every instant, as far as transfers that were folded together go.
 class Topology;
 struct FlowSettings;
 
+/// Which links carry the same at every instant, as far as transfers that were folded together go.
 class LinkFolding {
  public:
   virtual ~LinkFolding() = default;
-  /// Every link that those transfers cross, ascending, and the one whose traffic is also its own.
+  /// Every link that those transfers cross, ascending, and the one whose traffic is also its own;
+  /// but for links of add_hashed().
   virtual std::span<const std::pair<LinkId, LinkId>> representatives() const = 0;
-  /// Not 0: so many sorts of transfers have their bytes counted each by itself, as add_hashed()
-  /// needs them.
-  virtual std::uint32_t counted_apart() const { return 0; }
+  /// Not 0: of so many relations, numbered from 0, bytes are counted each by itself, as
+  /// add_hashed() needs them.
+  virtual std::uint32_t relations_counted() const { return 0; }
   /// Adds what crossed links that hold no transfer back, which FoldedPath leaves out. `moved`: by
-  /// sort, bytes of one of the transfers that are alike.
+  /// relation, bytes of one of the transfers that are alike.
   virtual void add_hashed(const Topology&, const FlowSettings&, std::span<const Bytes> /*moved*/,
                           std::vector<Bytes>& /*by_link*/) const {}
 };
@@ -55,7 +56,8 @@ class TransferFolding {
     /// What it was folded by, which outlives the run; null: the transfer stands for itself, and the
     /// other members say nothing.
     const LinkFolding* folding = nullptr;
-    std::uint32_t sort = 0;  ///< below folding->counted_apart(), unless that is 0
+    /// Who sends to whom: below folding->relations_counted(), unless that is 0.
+    std::uint32_t relation = 0;
   };
   /// Requires: the source is a representative, if ranks of its job are folded.
   virtual FoldedPath path(const Transfer& transfer) const = 0;

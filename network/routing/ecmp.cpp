@@ -114,7 +114,7 @@ EcmpPaths::EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t
       rule_(rule),
       delays_(delays),
       entries_max_(std::max<std::size_t>(1, cache_entries)),
-      cache_(places_at_first),
+      cache_(std::min(places_at_first, std::bit_ceil(2 * entries_max_))),
       own_(topology, rule.weights) {}
 
 void EcmpPaths::take(const AvailableRoutes& available) {

@@ -360,6 +360,53 @@ TEST(Folding, AgreesOnRandomWorkloads) {
   EXPECT_GT(folded_runs, workloads / 2) << "the generator makes ranks that are alike";
 }
 
+// Both find the same peer by two rules from rank 0, the next one and that whose number differs in
+// the last bit, and different ones from rank 1: what each moved cannot be told apart by what the
+// representative has sent.
+TEST(Folding, CountsNoBytesOnWaysOfAnotherRule) {
+  const ScratchFolder folder;
+  FoldingCase given;
+  given.topology =
+      "builder: \"clos\" set { name: \"hosts\" value: \"8\" } set { name: \"gpus_per_host\" value: \"1\" } set { name: "
+      "\"hosts_per_leaf\" value: \"1\" } set { name: \"leafs_per_pod\" value: \"8\" } set { name: \"aggs_per_pod\" value: \"4\" } "
+      "set { name: \"spines\" value: \"0\" }";
+  given.workload =
+      "ranks: 8 role { op { name: \"aa\" collective { type: ALL_TO_ALL size: \"16MB\" } } "
+      "op { name: \"ar\" deps: \"aa\" collective { type: ALL_REDUCE size: \"8MB\" } } }";
+  given.settings = {"collective.all_to_all=direct", "collective.all_reduce=halving_doubling"};
+  const ScenarioRun folded = run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{});
+  const ScenarioRun whole = run_scenario(flags_of(folder, given, "off"), ScenarioRunOptions{});
+  expect_alike(folded, whole, 200);
+  given.settings = {"collective.all_to_all=direct"};
+  given.workload = "ranks: 8 role { op { name: \"aa\" collective { type: ALL_TO_ALL size: \"16MB\" } } }";
+  EXPECT_EQ(run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{}).summary.ranks_simulated, 1U);
+}
+
+// Cut off, messages are counted as far as they have come.
+TEST(Folding, CountsHashedBytesUntilTheEnd) {
+  const ScratchFolder folder;
+  FoldingCase given;
+  given.topology =
+      "builder: \"clos\" set { name: \"hosts\" value: \"8\" } set { name: \"gpus_per_host\" value: \"2\" } set { name: "
+      "\"nics_per_host\" value: \"1\" } set { name: \"hosts_per_leaf\" value: \"1\" } set { name: \"leafs_per_pod\" value: \"4\" } "
+      "set { name: \"aggs_per_pod\" value: \"2\" }";
+  given.workload =
+      "ranks: 16 communicator { name: \"pod\" size: 8 } role { op { name: \"aa\" collective { type: ALL_TO_ALL communicator: "
+      "\"pod\" size: \"4MB\" } } }";
+  ScenarioRunOptions cut;
+  cut.until = Time::zero() + Duration::us(100);
+  const ScenarioRun folded = run_scenario(flags_of(folder, given, "on"), cut);
+  const ScenarioRun whole = run_scenario(flags_of(folder, given, "off"), cut);
+  EXPECT_EQ(folded.summary.ranks_simulated, 2U);
+  ASSERT_EQ(folded.links.size(), whole.links.size());
+  double carried = 0;
+  for (std::size_t i = 0; i < whole.links.size(); ++i) {
+    EXPECT_NEAR(number(folded.links[i], "bytes"), number(whole.links[i], "bytes"), 100) << whole.links[i].at("link");
+    carried += number(whole.links[i], "bytes");
+  }
+  EXPECT_GT(carried, 1e6);
+}
+
 // In a group of four hosts of one leaf and four of the other, the four uplinks of a leaf may be
 // hashed onto one: 4 x 400 Gb/s do not fit, and some messages are slower than others.
 TEST(Folding, TellsRanksApartWhereHashedPathsMayCollide) {

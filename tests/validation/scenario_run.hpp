@@ -137,6 +137,7 @@ struct ScenarioRunOptions {
   std::optional<Duration> sample = {};
   /// leaves to the rules what the scenario does not say of collectives
   bool collectives_by_rules = false;
+  std::optional<Time> until = {};
   bool reads_flows = true;  ///< of runs of very many nobody wants to read the table
 };
 
@@ -160,6 +161,7 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   RunOptions how;
   how.threads = options.threads;
   how.zeta = options.zeta;
+  how.until = options.until;
   how.sample_links = options.sample;
   FolderContents contents = folder_contents(scenario);
   contents.trace = options.trace;

@@ -102,7 +102,8 @@ void FoldingPlanner::look_for_folding() {
   };
   const bool is_hashed = flow_->routing == Routing::single && flow_->path_rule.choice == PathRule::Choice::by_hash;
   // What hashing decides matters only where links may hold somebody back.
-  if (is_hashed && tolerance() == Duration::zero() && !flow_->detect_congestion) look(HashedWays::any);
+  const bool may_be_any = is_hashed && flow_->queue_pairs == 1 && flow_->path_rule.routes == nullptr;
+  if (may_be_any && tolerance() == Duration::zero() && !flow_->detect_congestion) look(HashedWays::any);
   if (plan_.folding == nullptr) look(HashedWays::own);
   if (plan_.folding != nullptr || !is_hashed) return;
   FlowSettings sprayed = *flow_;

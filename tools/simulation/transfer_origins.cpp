@@ -42,7 +42,13 @@ void TransferOrigins::take_seats(const RunningJob& attempt) {
   }
 }
 
-std::optional<RankId> TransferOrigins::rank_at(const RunningJob& attempt, NodeId endpoint) {
+bool TransferOrigins::has_lost_seat(const RunningJob& attempt, NodeId endpoint) const {
+  if (endpoint.index() >= seats_.size()) return false;
+  const AttemptId seated = seats_[endpoint.index()].attempt;
+  return seated != attempt.attempt && !seated.is_none();
+}
+
+std::optional<RankId> TransferOrigins::rank_at(const RunningJob& attempt, NodeId endpoint) const {
   if (endpoint.index() >= seats_.size()) return std::nullopt;
   const Seat& seat = seats_[endpoint.index()];
   return seat.attempt == attempt.attempt ? std::optional(seat.rank) : std::nullopt;
@@ -93,7 +99,7 @@ std::optional<TransferOrigin> TransferOrigins::of(const Transfer& transfer) {
   if (transfer.connection == storage_connection) return std::nullopt;
   const RunningJob& attempt = attempts_.at(transfer.attempt);
   OfJob& of_job = job_of(attempt);
-  if (!rank_at(attempt, transfer.source)) take_seats(attempt);
+  if (!rank_at(attempt, transfer.source) || has_lost_seat(attempt, transfer.destination)) take_seats(attempt);
   const std::optional<RankId> source = rank_at(attempt, transfer.source);
   if (!source) return std::nullopt;
   const RankId rank = *source;

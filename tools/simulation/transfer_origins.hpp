@@ -76,7 +76,9 @@ class TransferOrigins {
   };
 
   OfJob& job_of(const RunningJob& attempt);
-  std::optional<RankId> rank_at(const RunningJob& attempt, NodeId endpoint);
+  std::optional<RankId> rank_at(const RunningJob& attempt, NodeId endpoint) const;
+  /// Another attempt has been at the endpoint since.
+  bool has_lost_seat(const RunningJob& attempt, NodeId endpoint) const;
   void take_seats(const RunningJob& attempt);
   const Senders& senders_of(const RunningJob& attempt, const RoleDag& role);
   /// Null if nobody sends so.

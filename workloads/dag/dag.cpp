@@ -174,9 +174,14 @@ std::span<const OpId> RoleDag::successors(OpId op) const {
   return {successors_.data() + begin, static_cast<std::size_t>(successors_begin_[op.index() + 1] - begin)};
 }
 
-OpId RoleDag::collective(std::uint16_t communicator, std::uint32_t ordinal) const {
-  for (std::uint32_t i = 0; i < size(); ++i) {
-    if (kind_[i] == OpKind::collective && communicator_[i] == communicator && match_ordinal_[i] == ordinal) return OpId(i);
+OpId RoleDag::collective(std::uint16_t communicator, std::uint32_t ordinal, OpId near) const {
+  const auto is_it = [&](std::uint32_t i) {
+    return i < size() && kind_[i] == OpKind::collective && communicator_[i] == communicator && match_ordinal_[i] == ordinal;
+  };
+  const std::uint32_t from = std::min(near.index(), size());
+  for (std::uint32_t away = 0; away <= size(); ++away) {
+    if (is_it(from + away)) return OpId(from + away);
+    if (away <= from && is_it(from - away)) return OpId(from - away);
   }
   fail_check("the collective exists", "a role has the collective that is asked for", __FILE__, __LINE__);
 }

@@ -84,9 +84,9 @@ class RoleDag {
   /// send (receive) among the sends (receives) of this role with the same communicator, peer and
   /// tag. What matches ranks with each other.
   std::uint32_t match_ordinal(OpId op) const { return match_ordinal_[op.index()]; }
-  /// The collective of a communicator with that ordinal; looks through all ops. Requires: there is
-  /// one.
-  OpId collective(std::uint16_t communicator, std::uint32_t ordinal) const;
+  /// The collective of a communicator with that ordinal; looks through ops from one on, which saves
+  /// time if it is near. Requires: there is one.
+  OpId collective(std::uint16_t communicator, std::uint32_t ordinal, OpId near) const;
   bool has_names() const { return !name_begin_.empty(); }
   std::size_t memory_bytes() const;
   /// Equal for equal DAGs, different for different ones but for chance.

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/values/random.hpp"
+#include "network/routing/path_delay.hpp"
 #include "tests/network/test_topologies.hpp"
 
 namespace weft::ecmp_test {
@@ -54,6 +57,45 @@ TEST(EcmpPaths, DoNotDependOnTheCache) {
     const auto queue_pair = static_cast<std::uint32_t>(random.below(4));
     ASSERT_EQ(path_of(large, a, b, connection, queue_pair), path_of(none, a, b, connection, queue_pair));
   }
+}
+
+// Paths inside hosts and, over spines, of more links than are kept beside each other; a cache that
+// grows, and one that begins anew all the time.
+TEST(EcmpPaths, KnowDelaysAndSlowestLinks) {
+  const auto topology = built("clos", {{"hosts", "16"},
+                                       {"gpus_per_host", "2"},
+                                       {"hosts_per_leaf", "2"},
+                                       {"leafs_per_pod", "2"},
+                                       {"aggs_per_pod", "2"},
+                                       {"spines", "4"},
+                                       {"agg_uplink_rate", "200Gbps"}});
+  const LinkDelays delays(*topology, Duration::ns(300), Forwarding::store_and_forward);
+  EcmpPaths growing(*topology, {.seed = 1}, 1 << 16, &delays);
+  EcmpPaths small(*topology, {.seed = 1}, 3, &delays);
+  RandomStream random(1, 0, 1);
+  const auto endpoints = topology->endpoints();
+  std::size_t longest = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const NodeId a = endpoints[random.below(endpoints.size())];
+    const NodeId b = endpoints[random.below(endpoints.size())];
+    if (a == b) continue;
+    const auto connection = static_cast<std::uint32_t>(random.below(2));
+    const std::vector<LinkId> path = ecmp_path(*topology, {.seed = 1}, a, b, connection, 0);
+    PathDelay delay;
+    double slowest_bps = std::numeric_limits<double>::infinity();
+    for (const LinkId link : path) {
+      delay += delays.of(link);
+      slowest_bps = std::min(slowest_bps, static_cast<double>(topology->link(link).rate.in_bps()));
+    }
+    for (EcmpPaths* const paths : {&growing, &small}) {
+      const EcmpPaths::Path found = paths->find(a, b, connection, 0);
+      ASSERT_TRUE(std::ranges::equal(found.links, path));
+      ASSERT_EQ(found.delay, delay);
+      ASSERT_EQ(found.slowest_bps, slowest_bps);
+    }
+    longest = std::max(longest, path.size());
+  }
+  EXPECT_GT(longest, 6U);
 }
 
 // From one corner of a k = 8 fat tree to another there are 16 paths. 16,000 connections over them:
