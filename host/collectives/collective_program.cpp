@@ -53,7 +53,10 @@ std::uint32_t CollectiveProgramBuilder::add(const CollectiveStep& step) {
 }
 
 std::span<const std::uint32_t> CollectiveProgram::sends_to(std::uint32_t remote_step) const {
-  return std::ranges::equal_range(sends_, remote_step, {}, [this](std::uint32_t step) { return steps_[step].remote_step; });
+  const auto remote_step_of = [this](std::uint32_t step) { return steps_[step].remote_step; };
+  const auto first = std::ranges::lower_bound(sends_, remote_step, {}, remote_step_of);
+  const auto last = std::ranges::upper_bound(sends_, remote_step, {}, remote_step_of);
+  return {first, last};
 }
 
 void CollectiveProgramBuilder::after(std::uint32_t step, std::uint32_t earlier) {
