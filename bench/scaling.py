@@ -8,11 +8,11 @@ Every 1,024 GPUs of a rail-optimized fabric of HGX H100 servers run the same job
   one mixture-of-experts job of 512 GPUs     all-to-all in groups of 64 GPUs, all-reduce over the groups
   one tensor- and data-parallel job of 256   all-gather in groups of 8, all-reduce over 32
   four data-parallel jobs of 64              all-reduce over all
-Paths are sprayed, so that ranks that are alike are simulated once (host.fold_ranks); with --routing=ecmp they are hashed, and collide: every
-rank is simulated. Prints the CPU time of every run (user and system,
-reading and writing included, the least of the repetitions), the exponent of the growth between neighbours, and the time over n log n
-relative to the first size, which must not grow; writes scaling.csv and the plot scaling.svg. Exit status 1 if the time over n log n at
-the largest cluster is more than twice that at the smallest.
+Paths are sprayed, so that ranks that are alike are simulated once (host.fold_ranks); with --routing=ecmp they are hashed, and collide:
+every rank is simulated. Prints the CPU time of every run (user and system, reading and writing included, the least of the repetitions),
+the exponent of the growth between neighbours, and the time over n log n relative to the first size, which must not grow; writes
+scaling.csv and the plot scaling.svg. Exit status 1 if the time over n log n at the largest cluster is more than twice that at the
+smallest.
 """
 
 import argparse

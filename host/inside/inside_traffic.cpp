@@ -109,9 +109,7 @@ void InsideTraffic::end_rank(std::uint32_t slot, Time now) {
   close(std::ranges::find(islands_, island, &std::unique_ptr<Island>::get), now, now);
 }
 
-void InsideTraffic::stop(AttemptId attempt, Time now) {
-  // What ends at this instant would come after what stops it.
-  const Time ended = now - Duration::ticks(1);
+void InsideTraffic::stop(AttemptId attempt, Time now, Time ended) {
   for (auto island = islands_.begin(); island != islands_.end();)
     island = (*island)->attempt() == attempt ? close(island, now, ended) : std::next(island);
 }

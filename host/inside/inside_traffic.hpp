@@ -31,8 +31,8 @@ class InsideTraffic {
   void start_ranks(const RunningJob& job, const std::vector<Island::Member>& ranks);
   /// A rank is over.
   void end_rank(std::uint32_t slot, Time now);
-  /// Ranks of an attempt vanish.
-  void stop(AttemptId attempt, Time now);
+  /// Ranks of an attempt vanish; what ends after `ended` has not ended.
+  void stop(AttemptId attempt, Time now, Time ended);
 
   /// A rank begins the steps of a collective, now or later.
   InsideAnswer begin(std::uint32_t slot, std::uint16_t communicator, const CollectiveTrial::Begin& begin, std::uint64_t stream,

@@ -230,10 +230,8 @@ void Island::tell_end(const Undisturbed& undisturbed, std::uint32_t position, Ev
   ending.finish_collective(op, end, context);
 }
 
-OpRecord Island::record_of(const Undisturbed& undisturbed, std::uint32_t position) const {
-  const CollectiveTrial::Begin& begun = undisturbed.begun[position];
-  return {job_.attempt,     undisturbed.group->ranks[position], static_cast<std::uint32_t>(begun.iteration), begun.op,
-          begun.op_started, undisturbed.end(position)};
+OpRecord Island::record_of(const Group& group, const CollectiveTrial::Begin& begun, Time end) const {
+  return {job_.attempt, group.ranks[begun.position], static_cast<std::uint32_t>(begun.iteration), begun.op, begun.op_started, end};
 }
 
 void Island::begin_later_again(Undisturbed& undisturbed, EventContext& context) {
@@ -254,7 +252,7 @@ void Island::go_on(EventContext& context) {
   for (std::size_t i = 0; i < undisturbed.told; ++i) {
     const std::uint32_t position = undisturbed.replay->by_finish[i];
     is_told[position] = true;
-    ops_.push_back(record_of(undisturbed, position));
+    ops_.push_back(record_of(group, undisturbed.begun[position], undisturbed.end(position)));
   }
   for (std::uint32_t position = 0; position < group.ranks.size(); ++position) {
     if (!is_told[position]) runner(member(group.ranks[position])).collectives().take_over(trial->rank(position));
@@ -277,8 +275,7 @@ void Island::go_on(EventContext& context) {
   }
   plan_due(context);
   for (const CollectiveTrial::Begin& begun : ended) {
-    ops_.push_back({job_.attempt, group.ranks[begun.position], static_cast<std::uint32_t>(begun.iteration), begun.op,
-                    begun.op_started, context.now()});
+    ops_.push_back(record_of(group, begun, context.now()));
     telling(member(group.ranks[begun.position])).finish_collective(begun.op, context.now(), context);
   }
 }
@@ -377,8 +374,9 @@ std::optional<Island::Undisturbed> Island::under_way(Time not_ended, Time begun)
 
 void Island::add_ends(const Undisturbed& undisturbed, Time until, std::vector<OpRecord>& records) const {
   if (undisturbed.replay == nullptr) return;
-  for (std::uint32_t position = 0; position < undisturbed.begun.size(); ++position) {
-    if (undisturbed.end(position) <= until) records.push_back(record_of(undisturbed, position));
+  for (const CollectiveTrial::Begin& begun : undisturbed.begun) {
+    const Time end = undisturbed.end(begun.position);
+    if (end <= until) records.push_back(record_of(*undisturbed.group, begun, end));
   }
 }
 

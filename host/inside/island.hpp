@@ -179,7 +179,7 @@ class Island {
   std::size_t replays_until(Time now) const;
   std::optional<Undisturbed> under_way(Time not_ended, Time begun) const;
   void add_ends(const Undisturbed& undisturbed, Time until, std::vector<OpRecord>& records) const;
-  OpRecord record_of(const Undisturbed& undisturbed, std::uint32_t position) const;
+  OpRecord record_of(const Group& group, const CollectiveTrial::Begin& begun, Time end) const;
   void plan_due(EventContext& context);
 
   std::uint64_t number_;

@@ -172,9 +172,9 @@ void HostEntity::send_last_checkpoint(AttemptId attempt, EventContext& context) 
 
 void HostEntity::stop(const StopJob& stopped, EventContext& context) {
   stopped_.insert(stopped.attempt);
-  if (inside_) inside_->stop(stopped.attempt, context.now());
   // What ends at this instant would come after its messages.
   const Time before = context.now() - Duration::ticks(1);
+  if (inside_) inside_->stop(stopped.attempt, context.now(), before);
   if (stopped.is_over != 0) wiring_.ranks.network.stop(stopped.attempt, host_, context);
   for (std::unique_ptr<RankRunner>& runner : runners_) {
     if (runner != nullptr && runner->attempt() == stopped.attempt) leave(runner, before);

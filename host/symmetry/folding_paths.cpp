@@ -149,6 +149,15 @@ std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::u
   return add_path(ecmp_.path(from, to, connection, 0), pieces_[found->second].inside_host);
 }
 
+std::vector<bool> FoldingPaths::hashed_links() const {
+  std::vector<bool> is_hashed(topology_.link_count(), false);
+  for (const Piece& piece : pieces_) {
+    if (!piece.is_hashed) continue;
+    for (const Hop& hop : hops(piece)) is_hashed[hop.link.index()] = true;
+  }
+  return is_hashed;
+}
+
 /// A user's routes may differ for endpoints of one switch.
 std::optional<std::uint32_t> FoldingPaths::piece_by_routes(NodeId from, NodeId to) {
   const auto found = between_.find(pair_key(from, to));

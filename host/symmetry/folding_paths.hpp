@@ -66,6 +66,8 @@ class FoldingPaths {
   std::size_t piece_count() const { return pieces_.size(); }
   const Piece& piece(std::uint32_t number) const { return pieces_[number]; }
   std::span<const Hop> hops(const Piece& piece) const { return std::span(hops_).subspan(piece.first, piece.count); }
+  /// By LinkId: whether it is a hop of a hashed piece.
+  std::vector<bool> hashed_links() const;
   /// What messages that the rank sends cross on their way from its endpoint to its packet switch;
   /// empty unless it is simply attached.
   std::span<const LinkId> way_up(std::uint32_t rank) const { return paths_[rank].crossed_up; }

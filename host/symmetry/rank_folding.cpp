@@ -80,15 +80,11 @@ class FoldingSearch {
 
   /// Links that messages may be hashed onto. False if one of them may hold somebody back.
   bool find_hashed_links() {
-    std::vector<bool> is_hashed(topology_.link_count(), false);
-    for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
-      if (!paths_.piece(i).is_hashed) continue;
-      folding_->has_hashed_ways_ = true;
-      for (const FoldingPaths::Hop& hop : paths_.hops(paths_.piece(i))) is_hashed[hop.link.index()] = true;
-    }
+    const std::vector<bool> is_hashed = paths_.hashed_links();
+    folding_->has_hashed_ways_ = std::ranges::find(is_hashed, true) != is_hashed.end();
     if (!folding_->has_hashed_ways_) return true;
+    const auto is_one = [&](LinkId link) { return is_hashed[link.index()]; };
     for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
-      const auto is_one = [&](LinkId link) { return is_hashed[link.index()]; };
       if (std::ranges::any_of(paths_.way_up(rank), is_one) || std::ranges::any_of(paths_.way_down(rank), is_one)) return false;
     }
     for (const auto& [link, most_bps] : demands_of(sent_, topology_)) {
@@ -472,11 +468,7 @@ void RankFolding::add_hashed(const Topology& topology, const FlowSettings& setti
   JobMessages sent(jobs_, topology, settings, speeds, {}, HashedWays::any);
   WEFT_CHECK(sent.collect(), "what was collected once is collected again");
   const FoldingPaths& paths = sent.paths();
-  std::vector<bool> is_hashed(topology.link_count(), false);
-  for (std::uint32_t i = 0; i < paths.piece_count(); ++i) {
-    if (!paths.piece(i).is_hashed) continue;
-    for (const FoldingPaths::Hop& hop : paths.hops(paths.piece(i))) is_hashed[hop.link.index()] = true;
-  }
+  const std::vector<bool> is_hashed = paths.hashed_links();
   EcmpPaths taken(topology, settings.path_rule, 1);
   // By class: number by kind.
   std::vector<std::unordered_map<std::uint64_t, std::uint32_t>> numbers(relations_.size());

@@ -302,7 +302,7 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
                                                    : staging_.cap_bps(transfer.source, transfer.destination) / flows;
   const double cap_bps = std::min(settings_.queue_pair_cap_bps(active.inside_host), staged_cap_bps);
   Duration shortest = Duration::max();
-  double slowest_bps = 0;
+  double only_way_bps = 0;  // of its slowest link; 0: there are several ways, or it is not known
   for (std::uint32_t i = 0; i < flows; ++i) {
     const Bytes part = part_of(transfer.size, queue_pairs, i);
     const FlowPath path = path_of(transfer, i, active.inside_host);
@@ -323,9 +323,9 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
     if (loads_) loads_->on_flow_starts(flow, !is_of_packets);
     if (is_of_packets) packet_flows_[slot].push_back(flow);
     shortest = std::min(shortest, delay);
-    slowest_bps = path.slowest_bps;
-    if (flows == 1 && slowest_bps > 0) break;
-    for (std::size_t hop = 0; hop < path.links.size() && !is_of_packets; ++hop) {
+    if (flows == 1) only_way_bps = path.slowest_bps;
+    if (is_of_packets || only_way_bps > 0) continue;
+    for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
       const double load = path.loads.empty() ? 1.0 : path.loads[hop];
       load_alone(path.links[hop], request.wire_bytes.in_bits() * load);
     }
@@ -335,9 +335,8 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
     packets_.emplace(packets_key(transfer), slot);
   } else {
     const Bytes largest = settings_.wire_bytes(part_of(transfer.size, queue_pairs, 0), active.inside_host);
-    const bool is_one_way = flows == 1 && slowest_bps > 0;
-    const Duration moving = is_one_way ? fluid_transmit_time(largest.in_bits() / std::min(cap_bps, slowest_bps), 1.0)
-                                       : moving_time_alone(largest, cap_bps);
+    const Duration moving = only_way_bps > 0 ? fluid_transmit_time(largest.in_bits() / std::min(cap_bps, only_way_bps), 1.0)
+                                             : moving_time_alone(largest, cap_bps);
     active.ideal = moving + shortest;
   }
   transfers_[slot] = active;

@@ -2,34 +2,13 @@
 #include "scheduler/placement/host_groups.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/containers/disjoint_sets.hpp"
 #include "topologies/topology_summary.hpp"
 
 namespace weft {
-namespace {
-
-/// Nodes that are joined so far, the one with the smallest number standing for all.
-class Joined {
- public:
-  explicit Joined(std::size_t nodes) : above_(nodes) { std::iota(above_.begin(), above_.end(), 0U); }
-  std::uint32_t find(std::uint32_t node) {
-    while (above_[node] != node) node = above_[node] = above_[above_[node]];
-    return node;
-  }
-  void join(std::uint32_t a, std::uint32_t b) {
-    a = find(a);
-    b = find(b);
-    above_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<std::uint32_t> above_;
-};
-
-}  // namespace
 
 void HostGroups::add_tier(std::vector<std::uint32_t> group_of_host) {
   Tier& tier = tiers_.emplace_back();
@@ -59,7 +38,7 @@ HostGroups::HostGroups(const ClusterState& cluster, const Topology& topology) {
   for (const std::uint32_t tier : tier_of) highest = tier == TopologySummary::no_tier ? highest : std::max(highest, tier);
   // A host is one node here: whatever is inside it is joined to its first endpoint.
   const auto first_endpoint = [&](HostId host) { return topology.endpoints_of(host).front().index(); };
-  Joined joined(topology.node_count());
+  DisjointSets joined(topology.node_count());
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
     const Node& node = topology.node(NodeId(i));
     if (!node.host.is_none()) joined.join(i, first_endpoint(node.host));
@@ -74,7 +53,7 @@ HostGroups::HostGroups(const ClusterState& cluster, const Topology& topology) {
     std::vector<std::uint32_t> group_of_node(topology.node_count(), UINT32_MAX);
     std::uint32_t groups = 0;
     for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
-      std::uint32_t& group = group_of_node[joined.find(first_endpoint(HostId(host)))];
+      std::uint32_t& group = group_of_node[joined.leader(first_endpoint(HostId(host)))];
       if (group == UINT32_MAX) group = groups++;
       group_of_host[host] = group;
     }
@@ -83,8 +62,8 @@ HostGroups::HostGroups(const ClusterState& cluster, const Topology& topology) {
     add_tier(std::move(group_of_host));
     for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
       const Link& link = topology.link(LinkId(i));
-      const std::uint32_t from = joined.find(link.source.index());
-      if (from != joined.find(link.destination.index()) && group_of_node[from] != UINT32_MAX)
+      const std::uint32_t from = joined.leader(link.source.index());
+      if (from != joined.leader(link.destination.index()) && group_of_node[from] != UINT32_MAX)
         tiers_.back().rate_out[group_of_node[from]] += link.rate.in_bps();
     }
     if (groups == 1) return;
