@@ -16,6 +16,17 @@ namespace weft {
 template <class T>
 class Fifo {
  public:
+  Fifo() = default;
+  Fifo(Fifo&& other) noexcept { swap(other); }
+  Fifo(const Fifo& other) {
+    for (std::uint32_t i = 0; i < other.size(); ++i) push(other[i]);
+  }
+  Fifo& operator=(Fifo other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Fifo() = default;
+
   bool empty() const { return size_ == 0; }
   std::uint32_t size() const { return size_; }
   /// Requires: not empty.
@@ -35,6 +46,13 @@ class Fifo {
   void pop() {
     first_ = (first_ + 1) & (capacity_ - 1);
     --size_;
+  }
+
+  void swap(Fifo& other) noexcept {
+    std::swap(items_, other.items_);
+    std::swap(capacity_, other.capacity_);
+    std::swap(first_, other.first_);
+    std::swap(size_, other.size_);
   }
 
  private:

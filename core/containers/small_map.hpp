@@ -7,6 +7,7 @@
 // Threads: belongs to one.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,26 @@ namespace weft {
 template <class T>
 class SmallMap {
  public:
+  SmallMap() = default;
+  SmallMap(SmallMap&& other) noexcept { swap(other); }
+  SmallMap(const SmallMap& other)
+      : entries_(other.capacity_ == 0 ? nullptr : std::make_unique<Entry[]>(other.capacity_)),
+        capacity_(other.capacity_),
+        size_(other.size_) {
+    std::copy_n(other.entries_.get(), capacity_, entries_.get());
+  }
+  SmallMap& operator=(SmallMap other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~SmallMap() = default;
+
+  void swap(SmallMap& other) noexcept {
+    std::swap(entries_, other.entries_);
+    std::swap(capacity_, other.capacity_);
+    std::swap(size_, other.size_);
+  }
+
   bool empty() const { return size_ == 0; }
   std::uint32_t size() const { return size_; }
   /// Null if there is none. Valid until the next change of the map.

@@ -19,18 +19,55 @@ std::vector<double> link_capacities_bps(const Topology& topology) {
   return capacities;
 }
 
+namespace {
+
+double left_bits(double bits, double rate_bps, Duration since) { return std::max(0.0, bits - fluid_bits(rate_bps, since)); }
+
+}  // namespace
+
+Bytes moved_bytes(Bytes wire_bytes, const FlowProgress& progress, Time now) {
+  const double left = left_bits(progress.remaining_bits, progress.rate_bps, now - progress.last_change);
+  return Bytes::of(static_cast<std::int64_t>(std::floor((wire_bytes.in_bits() - left) / Bytes::of(1).in_bits())));
+}
+
 FlowModel::FlowModel(std::unique_ptr<AllocationPolicy> policy)
     : policy_(std::move(policy)), link_bytes_{std::vector<Bytes>(policy_->graph().link_count()), {}, {}, {}} {}
 
-FlowSlot FlowModel::start(const FlowRequest& request) {
+FlowSlot FlowModel::start(const FlowRequest& request) { return add(request, std::numeric_limits<double>::quiet_NaN()); }
+
+FlowSlot FlowModel::add(const FlowRequest& request, double rate_before) {
   WEFT_CHECK(request.wire_bytes > Bytes::zero(), "a flow has bytes to move");
-  const FlowSlot slot = policy_->add_flow({request.path, request.weight, request.cap_bps, request.loads, request.priority});
+  const FlowDemand demand{request.path, request.weight, request.cap_bps, request.loads, request.priority, rate_before};
+  const FlowSlot slot = policy_->add_flow(demand);
   if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
   flows_[slot.index()] = {
       request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, request.owner, flows_started_++, request.account};
   active_flows_peak_ = std::max(active_flows_peak_, active_flows());
   changed_ = true;
   return slot;
+}
+
+FlowSlot FlowModel::adopt(const FlowRequest& request, const FlowProgress& progress) {
+  const FlowSlot slot = add(request, progress.rate_bps);
+  Flow& flow = flows_[slot.index()];
+  flow.remaining_bits = progress.remaining_bits;
+  flow.rate_bps = progress.rate_bps;
+  flow.last_change = progress.last_change;
+  queue_.set(slot, progress.finish);
+  return slot;
+}
+
+FlowProgress FlowModel::take_out(FlowSlot slot) {
+  const FlowProgress taken = progress(slot);
+  queue_.remove(slot);
+  policy_->remove_flow(slot);
+  changed_ = true;
+  return taken;
+}
+
+FlowProgress FlowModel::progress(FlowSlot slot) const {
+  const Flow& flow = flows_[slot.index()];
+  return {flow.remaining_bits, flow.rate_bps, flow.last_change, queue_.finish(slot)};
 }
 
 void FlowModel::set_capacity(LinkId link, Bandwidth capacity) {
@@ -117,7 +154,7 @@ void FlowModel::LinkBytes::add(std::uint32_t account, std::span<const FlowLinkGr
 }
 
 double FlowModel::remaining_bits(const Flow& flow, Time now) const {
-  return std::max(0.0, flow.remaining_bits - fluid_bits(flow.rate_bps, now - flow.last_change));
+  return left_bits(flow.remaining_bits, flow.rate_bps, now - flow.last_change);
 }
 
 void FlowModel::settle(Time now) {
@@ -137,8 +174,8 @@ void FlowModel::settle(Time now) {
     flow.rate_bps = policy_->rate(slot);
     // Its finish was rounded to a tick after now, so that something remains, whatever rounding
     // says.
-    const double left_bits = std::max(flow.remaining_bits, 1e-6);
-    const Duration left = fluid_transmit_time(left_bits, flow.rate_bps);
+    const double bits = std::max(flow.remaining_bits, 1e-6);
+    const Duration left = fluid_transmit_time(bits, flow.rate_bps);
     queue_.set(slot, left > Time::max() - now ? Time::max() : now + left);
   }
   if (observer_ != nullptr) observer_->on_rates_changed(changed, now, *policy_);
@@ -167,8 +204,7 @@ std::vector<StalledFlow> FlowModel::stalled_flows() const {
 }
 
 Bytes FlowModel::moved_bytes(const Flow& flow, Time now) const {
-  const double moved_bits = flow.wire_bytes.in_bits() - remaining_bits(flow, now);
-  return Bytes::of(static_cast<std::int64_t>(std::floor(moved_bits / Bytes::of(1).in_bits())));
+  return weft::moved_bytes(flow.wire_bytes, {flow.remaining_bits, flow.rate_bps, flow.last_change, {}}, now);
 }
 
 FlowModel::CountedBytes FlowModel::link_bytes(Time now) const {

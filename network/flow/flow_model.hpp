@@ -60,6 +60,17 @@ struct FlowRequest {
   std::uint32_t account = 0;  ///< where its bytes are counted; small numbers
 };
 
+/// How far a flow has come.
+struct FlowProgress {
+  double remaining_bits = 0;  ///< at last_change
+  double rate_bps = 0;        ///< since last_change
+  Time last_change;
+  Time finish;  ///< at that rate
+};
+
+/// Of a flow's wire bytes, whole ones by then.
+Bytes moved_bytes(Bytes wire_bytes, const FlowProgress& progress, Time now);
+
 /// A flow that has moved all its bytes.
 struct FlowCompletion {
   FlowSlot flow;  ///< the slot it had; free again
@@ -96,6 +107,15 @@ class FlowModel {
 
   /// The flow begins at the next settle().
   FlowSlot start(const FlowRequest& request);
+  /// A flow that was under way in another model comes with what it has done: where its rate stays,
+  /// so does its finish. Requires: it does not end before the last settle().
+  FlowSlot adopt(const FlowRequest& request, const FlowProgress& progress);
+  FlowProgress progress(FlowSlot flow) const;
+  /// A flow goes on in another model, which counts all its bytes. Requires: settled, nobody else is
+  /// on its links.
+  FlowProgress take_out(FlowSlot flow);
+  /// By LinkId: of flows that have ended here, and add_bytes().
+  std::span<const Bytes> bytes_of_ended() const { return link_bytes_.whole; }
   void set_capacity(LinkId link, Bandwidth capacity);
   /// The flow leaves before its end; its capacity is free after settle(). Requires: it is under way
   /// and does not end by `now`.
@@ -103,6 +123,8 @@ class FlowModel {
   /// The flow goes on over other links with what is left of it. Returns its new slot. Requires: as
   /// cancel().
   FlowSlot move(FlowSlot flow, std::span<const LinkId> path, std::span<const double> loads, Time now);
+  /// A link has carried what was no flow of this model.
+  void add_bytes(LinkId link, Bytes bytes) { link_bytes_.whole[link.index()] += bytes; }
   /// Removes the flows that end at `now` and appends them to `done` in order of their start. Their
   /// capacity is free after settle().
   void take_completions(Time now, std::vector<FlowCompletion>& done);
@@ -158,6 +180,7 @@ class FlowModel {
     void add(std::uint32_t account, std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads, Bytes moved);
   };
 
+  FlowSlot add(const FlowRequest& request, double rate_before);
   double remaining_bits(const Flow& flow, Time now) const;
   Bytes moved_bytes(const Flow& flow, Time now) const;
 

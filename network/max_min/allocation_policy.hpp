@@ -20,8 +20,9 @@
 //   1. After update() no link carries more than its capacity, up to rounding, and no flow more than
 //      its cap.
 //   2. Rates are a function of the sequence of calls: neither of threads nor of addresses.
-//   3. The list of update() names every flow added in the batch and still there, and every other
-//      flow whose rate moved, each once.
+//   3. The list of update() names every flow added in the batch and still there, but for those that
+//      keep what they had elsewhere (FlowDemand::rate_before), and every other flow whose rate
+//      moved, each once.
 // Threads: belongs to one thread; update() may use others inside.
 #pragma once
 

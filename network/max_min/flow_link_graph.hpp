@@ -46,6 +46,9 @@ struct FlowDemand {
   double cap = std::numeric_limits<double>::infinity();  ///< the most it can use
   std::span<const double> loads = {};                    ///< by link; empty: 1 each
   std::uint8_t priority = 0;                             ///< class; a higher one goes first
+  /// What it has had elsewhere so far, which it keeps where it would get the same up to rounding;
+  /// NaN: it is new.
+  double rate_before = std::numeric_limits<double>::quiet_NaN();
 };
 
 class FlowLinkGraph {

@@ -12,6 +12,7 @@ namespace weft {
 namespace {
 
 constexpr double same_rate = 1e-12;
+
 // Of a repair: a guess, which decides about waking threads only
 constexpr std::size_t looks_per_change = 16;
 
@@ -149,7 +150,7 @@ void MaxMinLayer::bring_up_to_date(Task& task, MaxMinWorkspace::Worker& worker, 
   task.work += worker.repair.counters().flows_visited - visited_before;
   std::erase_if(task.touched, [&](FlowSlot flow) {
     levels_.untouch(flow);
-    const double rate = levels_.rate(flow);
+    const double rate = rounded_rate(levels_.rate(flow), graph_.cap(flow));
     double& published = rates[flow.index()];
     // A new flow's NaN compares unequal to everything.
     if (std::abs(rate - published) <= same_rate * rate) return true;

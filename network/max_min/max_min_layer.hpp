@@ -13,8 +13,8 @@
 // batch touches little it repairs levels (network/max_min/level_repair), otherwise it solves the
 // segment from nothing (network/max_min/bucket_solve). Where a flow takes the place of another of
 // the same load, as steps of a collective follow each other, nothing is done. A rate that moved by
-// less than 1e-12 of itself keeps its old value, so that flows which a change does not really reach
-// are not re-timed. docs/internals/flow_solver.md has the rest.
+// less than 1e-12 of itself keeps its old value, so that flows which a change does not reach are
+// not re-timed; the others are rounded (rounded_rate). More in docs/internals/flow_solver.md.
 //
 // Invariants
 //   1. After update() rates are max-min fair on the capacities given, ties and zero capacities
@@ -26,6 +26,7 @@
 // updated one after another.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -37,6 +38,15 @@
 #include "network/max_min/segments.hpp"
 
 namespace weft {
+
+/// A rate to 42 bits, so that what happened before does not tell in the last ones: rates that are
+/// equal but for rounding are the same, but for few. A cap is exact.
+constexpr double rounded_rate(double rate, double cap) {
+  if (rate == cap) return rate;
+  constexpr std::uint64_t unit = std::uint64_t{1} << (53 - 42);
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(rate) + unit / 2;
+  return std::bit_cast<double>(bits - bits % unit);
+}
 
 /// Threads and the memory that they need while they solve.
 struct MaxMinWorkspace {

@@ -62,7 +62,7 @@ FlowSlot MaxMinSolver::add_flow(const FlowDemand& demand) {
     for (const LinkId link : demand.links) mark_stale(link, static_cast<std::uint8_t>(demand.priority + 1));
   }
   if (rates_.size() <= flow.index()) rates_.resize(flow.index() + 1);
-  rates_[flow.index()] = std::numeric_limits<double>::quiet_NaN();
+  rates_[flow.index()] = demand.rate_before;
   return flow;
 }
 

@@ -52,7 +52,7 @@ void FlowClasses::add(const FlowRow& row) {
   of.size_bytes += static_cast<double>(row.size.count()) * times;
   of.completion_s += row.completion.in_s() * times;
   of.ideal_s += row.ideal.in_s() * times;
-  of.slowdown += row.slowdown * times;
+  of.slowdown.add(row.slowdown * times);
   of.completions_s.add(row.completion.in_s(), row.multiplicity);
 }
 
@@ -68,7 +68,7 @@ void FlowClasses::each(const std::function<void(const FlowRow&)>& take) const {
     row.end = one.end;
     row.completion = Duration::from_seconds(one.completion_s / transfers);
     row.ideal = Duration::from_seconds(one.ideal_s / transfers);
-    row.slowdown = one.slowdown / transfers;
+    row.slowdown = one.slowdown.value() / transfers;
     row.multiplicity = one.transfers;
     row.op = one.op;
     row.collective = one.collective;

@@ -17,6 +17,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/values/compensated_sum.hpp"
 #include "core/values/distribution.hpp"
 #include "tools/results/rows.hpp"
 
@@ -53,7 +54,7 @@ class FlowClasses {
     double size_bytes = 0;  ///< sums, like the rest
     double completion_s = 0;
     double ideal_s = 0;
-    double slowdown = 0;
+    CompensatedSum slowdown = {};
     Distribution completions_s;
   };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 
 #include "core/values/random.hpp"
 
@@ -64,6 +65,22 @@ TEST(SmallMap, DoesAsAnUnorderedMap) {
       }
     }
   }
+}
+
+TEST(SmallMap, CopiesAreOfTheirOwn) {
+  SmallMap<std::uint32_t> map;
+  const SmallMap<std::uint32_t> none = map;
+  EXPECT_TRUE(none.empty());
+  for (std::uint32_t key = 0; key < 50; ++key) map[key * 3] = key;
+  SmallMap<std::uint32_t> copy = map;
+  copy[3] = 77;
+  copy.erase(6);
+  EXPECT_EQ(*map.find(3), 1U);
+  EXPECT_EQ(*map.find(6), 2U);
+  EXPECT_EQ(*copy.find(147), 49U);
+  map = std::move(copy);
+  EXPECT_EQ(map.size(), 49U);
+  EXPECT_EQ(*map.find(3), 77U);
 }
 
 }  // namespace

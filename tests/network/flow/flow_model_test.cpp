@@ -166,6 +166,30 @@ TEST(FlowModel, ACancelledFlowLeavesItsShareAndCountsAsFarAsItCame) {
   EXPECT_EQ(done.size(), 1U);
 }
 
+// 1 Mbit at 100 Gb/s, of which another model moves 3 us, and this one the rest: alone it ends as if
+// nothing had happened; beside another flow it has 0.7 Mbit left for 50 Gb/s.
+TEST(FlowModel, AFlowGoesOnInAnotherModel) {
+  const std::vector<LinkId> path = {LinkId(0)};
+  for (const bool is_alone : {true, false}) {
+    FlowModel first = model_of({100e9});
+    const FlowSlot slot = first.start(request(path, 125'000));
+    first.settle(Time::zero());
+    const FlowProgress progress = first.take_out(slot);
+    EXPECT_EQ(progress.finish, Time::zero() + Duration::us(10));
+    EXPECT_EQ(first.active_flows(), 0U);
+    FlowModel second = model_of({100e9});
+    second.settle(Time::zero() + Duration::us(3));
+    second.adopt(request(path, 125'000), progress);
+    if (!is_alone) second.start(request(path, 1'000'000));
+    second.settle(Time::zero() + Duration::us(3));
+    EXPECT_EQ(second.next_completion(), Time::zero() + Duration::us(is_alone ? 10 : 17));
+    std::vector<FlowCompletion> done;
+    second.take_completions(second.next_completion(), done);
+    EXPECT_EQ(second.bytes_of_ended()[0], Bytes::of(125'000)) << "those of the first model as well";
+    EXPECT_EQ(first.bytes_of_ended()[0], Bytes::zero());
+  }
+}
+
 TEST(FlowModel, MissingACompletionIsABug) {
   FlowModel model = model_of({100e9});
   const std::vector<LinkId> path = {LinkId(0)};

@@ -151,6 +151,50 @@ TEST(MaxMinSolver, UpdateNamesExactlyTheFlowsThatChanged) {
   EXPECT_DOUBLE_EQ(solver.rate(b), 10);
 }
 
+// Whether flows came one by one, in another order or with others that left again: 42 bits of their
+// rates are the same.
+TEST(MaxMinSolver, RatesDoNotTellWhatHappenedBefore) {
+  const auto added = [](MaxMinSolver& solver, std::vector<std::uint32_t> links) {
+    std::vector<LinkId> path;
+    for (const std::uint32_t link : links) path.emplace_back(link);
+    return solver.add_flow({path});
+  };
+  MaxMinSolver at_once({400e9, 100e9, 70e9}, {});
+  std::vector<FlowSlot> first = {added(at_once, {0, 1}), added(at_once, {0, 1}), added(at_once, {0, 1}),
+                                 added(at_once, {0, 2}), added(at_once, {0}),    added(at_once, {0})};
+  at_once.update();
+  MaxMinSolver one_by_one({400e9, 100e9, 70e9}, {});
+  std::vector<FlowSlot> second(6);
+  for (const std::size_t i : {5, 3, 0, 4, 2, 1}) {
+    const FlowSlot passing = added(one_by_one, {0, 1, 2});
+    one_by_one.update();
+    second[i] = added(one_by_one, i < 3    ? std::vector<std::uint32_t>{0, 1}
+                                  : i == 3 ? std::vector<std::uint32_t>{0, 2}
+                                           : std::vector<std::uint32_t>{0});
+    one_by_one.update();
+    one_by_one.remove_flow(passing);
+    one_by_one.update();
+  }
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(at_once.rate(first[i]), one_by_one.rate(second[i])) << i;
+  // A third of 100, and of what is left beside 100 and 70, half each.
+  EXPECT_NEAR(at_once.rate(first[0]), 100e9 / 3, 0.01);
+  EXPECT_NEAR(at_once.rate(first[4]), 115e9, 0.1);
+}
+
+// It keeps what it had to the last bit, as it would get the same but for rounding; else it is told.
+TEST(MaxMinSolver, AFlowFromElsewhereKeepsItsRate) {
+  const std::vector<LinkId> path = {LinkId(0)};
+  for (const double before : {100e9 * (1 + 1e-14), 99e9}) {
+    MaxMinSolver solver({100e9}, {});
+    FlowDemand demand{path};
+    demand.rate_before = before;
+    const FlowSlot flow = solver.add_flow(demand);
+    const bool is_kept = before > 99.5e9;
+    EXPECT_EQ(solver.update().size(), is_kept ? 0U : 1U);
+    EXPECT_EQ(solver.rate(flow), is_kept ? before : 100e9);
+  }
+}
+
 TEST(MaxMinSolver, AReusedSlotIsANewFlow) {
   MaxMinSolver solver({10}, {});
   const FlowSlot a = add(solver, {0});
