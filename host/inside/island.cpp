@@ -340,7 +340,7 @@ void Island::stop(Time now, Time ended) {
   if (network_ == nullptr) return;
   Deaf deaf(transfers_);
   network_->advance(now, deaf);
-  if (network_->flows().active_flows() > 0) busy_until_ = now;
+  if (network_->is_moving()) busy_until_ = now;
 }
 
 std::size_t Island::replays_until(Time now) const {

@@ -52,11 +52,11 @@ class InsideNetwork {
   /// When something happened last.
   Time now() const { return now_; }
   /// Since when no byte has been under way, as of then.
-  Time busy_until() const { return busy_until_; }
+  Time busy_until() const { return flows_.busy_until(); }
 
-  const FlowModel& flows() const { return model_; }
+  bool is_moving() const { return flows_.is_moving(); }
   /// What each private link has carried by `now`, by number. Requires: advanced to `now`.
-  std::vector<Bytes> link_bytes(Time now) const { return model_.link_bytes(now).by_link; }
+  std::vector<Bytes> link_bytes(Time now) const { return flows_.link_bytes(now); }
   /// Transfers that have not left their sources, in order of entering.
   std::vector<UnfinishedTransfer> unfinished() const;
 
@@ -64,14 +64,6 @@ class InsideNetwork {
   struct Entering {
     Time at;
     Transfer transfer;
-  };
-  struct Active {
-    Transfer transfer;
-    Time start;
-    Duration path_delay;  ///< the last latency included
-    Duration ideal;       ///< from entering the network
-    std::uint64_t number = 0;
-    bool is_free = true;
   };
   struct Notice {
     Time at;
@@ -81,26 +73,19 @@ class InsideNetwork {
     friend bool operator>(const Notice& a, const Notice& b) { return a.at != b.at ? a.at > b.at : a.number > b.number; }
   };
 
+  class Notices;
+
   void settle(Time now, InsideObserver& observer);
-  void begin(const Entering& entering, InsideObserver& observer);
-  void finish(const Active& active, Time now, InsideObserver& observer);
   void notify(Time at, bool is_delivered, const Transfer& transfer) {
     notices_.push({at, notices_count_++, is_delivered, transfer});
   }
 
   std::shared_ptr<const PrivateLinks> links_;
-  const FlowSettings* settings_;
-  FlowModel model_;
+  PrivateFlows flows_;
   Fifo<Entering> entering_;  ///< in order of time, as all take as long to enter
-  std::vector<Active> transfers_;
-  std::vector<std::uint32_t> free_transfers_;
-  std::vector<std::uint32_t> transfer_of_flow_;  ///< by flow slot
   std::priority_queue<Notice, std::vector<Notice>, std::greater<>> notices_;
   std::uint64_t notices_count_ = 0;
-  std::uint64_t transfers_count_ = 0;
-  std::vector<FlowCompletion> done_;
   Time now_;
-  Time busy_until_;
 };
 
 }  // namespace weft

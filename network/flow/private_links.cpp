@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -46,7 +47,9 @@ std::shared_ptr<const PrivateLinks> PrivateLinks::among(const Topology& topology
       if (from == to) continue;
       const auto links = only_way(topology, made->endpoints_[from], made->endpoints_[to]);
       if (!links) return nullptr;
-      Way& way = made->ways_[from * made->endpoints_.size() + to];
+      PrivateWay& way = made->ways_[from * made->endpoints_.size() + to];
+      way.inside_host = true;
+      way.slowest_bps = std::numeric_limits<double>::infinity();
       for (const LinkId link : *links) {
         auto known = std::ranges::find(made->links_, link);
         if (known == made->links_.end()) {
@@ -55,6 +58,7 @@ std::shared_ptr<const PrivateLinks> PrivateLinks::among(const Topology& topology
         }
         way.links.emplace_back(static_cast<std::uint32_t>(std::distance(made->links_.begin(), known)));
         way.delay += delays.of(link);
+        way.slowest_bps = std::min(way.slowest_bps, static_cast<double>(topology.link(link).rate.in_bps()));
       }
     }
   }

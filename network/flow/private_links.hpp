@@ -23,7 +23,7 @@
 
 #include "core/values/ids.hpp"
 #include "core/values/units.hpp"
-#include "network/routing/path_delay.hpp"
+#include "network/flow/private_flows.hpp"
 
 namespace weft {
 
@@ -31,12 +31,6 @@ class Topology;
 
 class PrivateLinks {
  public:
-  struct Way {
-    std::vector<LinkId> links;  ///< numbers among the private links, from 0
-    PathDelay delay;
-    friend bool operator==(const Way&, const Way&) = default;
-  };
-
   /// Null where the links of these endpoints are not private. Requires: endpoints of one host,
   /// each once.
   static std::shared_ptr<const PrivateLinks> among(const Topology& topology, const LinkDelays& delays,
@@ -45,7 +39,7 @@ class PrivateLinks {
   /// Place of an endpoint among those given. Requires: it is one of them.
   std::size_t place_of(NodeId endpoint) const;
   /// Requires: two different places.
-  const Way& way(std::size_t from, std::size_t to) const { return ways_[from * endpoints_.size() + to]; }
+  const PrivateWay& way(std::size_t from, std::size_t to) const { return ways_[from * endpoints_.size() + to]; }
   /// Bits per second, by number.
   std::span<const double> capacities_bps() const { return capacities_bps_; }
   /// In the topology, by number.
@@ -56,7 +50,7 @@ class PrivateLinks {
   PrivateLinks() = default;
 
   std::vector<NodeId> endpoints_;
-  std::vector<Way> ways_;  ///< by two places
+  std::vector<PrivateWay> ways_;  ///< by two places
   std::vector<LinkId> links_;
   std::vector<double> capacities_bps_;
 };
