@@ -105,6 +105,7 @@ enum TransferEvent : std::uint16_t {
   packets_start = 108,
   packets_end = 109,        ///< network card -> flow fabric: and no longer
   flow_load_changes = 110,  ///< flow fabric -> node of packet mode, payload FlowLoadChanges
+  resident_message = 112,   ///< host -> fabric, for its resident (network/flow/fabric_resident)
   /// Initial event of a network card: from then on it pauses all that comes.
   pauses_for_good = 111,
 };

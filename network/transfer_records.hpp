@@ -16,7 +16,8 @@ namespace weft {
 
 /// A transfer whose delivery is certain.
 struct FinishedTransfer {
-  /// Transfers are numbered in order of entering the network; hosts number none of their own.
+  /// Transfers are numbered in order of entering the network, or of being told of where they left
+  /// elsewhere; hosts number none of their own.
   FlowId id;
   /// As the host handed it over; of an operation in switches, the destination is the top of the
   /// tree.
@@ -30,7 +31,8 @@ struct FinishedTransfer {
   std::uint32_t multiplicity = 1;  ///< transfers that it stands for, itself included
 };
 
-/// Watches transfers end. The flow fabric calls it in the order in which they leave their sources.
+/// Watches transfers end. The flow fabric calls it in the order in which they leave their sources,
+/// but for those that leave elsewhere (network/flow/fabric_resident), which come later.
 class FlowObserver {
  public:
   virtual ~FlowObserver() = default;

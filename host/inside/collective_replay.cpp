@@ -56,9 +56,23 @@ class WithoutOne {
 
 }  // namespace
 
+bool are_alike(const CollectivePlan& plan) {
+  if (!plan.role_of.empty()) return false;
+  const CollectiveProgram& program = plan.program_of(0);
+  const std::uint8_t division = program.size() > 0 ? program.step(0).peer.division : 0;
+  if (plan.divisions[division]->size_at(0) < plan.request.ranks()) return false;
+  for (std::uint32_t i = 0; i < program.size(); ++i) {
+    const CollectiveStep& step = program.step(i);
+    if (step.kind == StepKind::join) continue;
+    if (step.from_splits || step.peer.kind != PeerRule::Kind::offset || step.peer.division != division) return false;
+  }
+  return true;
+}
+
 bool awaits_all(const CollectivePlan& plan, std::uint32_t ranks) {
   if (plan.uses_switches) return false;
-  for (std::uint32_t absent = 0; absent < ranks; ++absent) {
+  const std::uint32_t absent_end = are_alike(plan) ? 1 : ranks;
+  for (std::uint32_t absent = 0; absent < absent_end; ++absent) {
     if (WithoutOne(plan, ranks, absent).lets_any_finish()) return false;
   }
   return true;

@@ -92,6 +92,8 @@ class CollectiveReplays {
   std::unordered_map<const CollectivePlan*, bool> awaits_all_;
 };
 
+/// Whether all positions do the same, each with those as far from it.
+bool are_alike(const CollectivePlan& plan);
 /// As CollectiveReplays::awaits_all(), found from the programs.
 bool awaits_all(const CollectivePlan& plan, std::uint32_t ranks);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "host/across/across_door.hpp"
 #include "workloads/dag/dag.hpp"
 
 namespace weft {
@@ -68,6 +69,15 @@ void HostEntity::take(const Event& event, EventContext& context) {
       }
       if (RankRunner* const runner = runner_at(receiver_of(transfer), transfer.attempt)) {
         runner->on_delivered(transfer, context);
+        report(*runner, context);
+      }
+      return;
+    }
+    case collective_ends: {
+      const auto ends = event.payload_as<CollectiveEnds>();
+      const NodeId endpoint = (*wiring_.jobs.at(ends.attempt).endpoint_of_rank)[ends.rank.index()];
+      if (RankRunner* const runner = runner_at(endpoint, ends.attempt)) {
+        runner->finish_across(ends.op, context);
         report(*runner, context);
       }
       return;

@@ -45,10 +45,11 @@ constexpr std::array host_rows = {
         {.name = "private_links",
          .default_text = "auto",
          .choices = "auto|on|off",
-         .meaning = "Whether GPUs of a host simulate what they send over NVLinks that nobody else can use by themselves, and a "
-                    "collective of theirs once for all hosts, layers and iterations in which it goes alike (flow mode); results "
-                    "are the same. auto: where a job has 512 ranks or more",
-         .origin = "exact: such transfers share no link with others, host/inside/island.hpp",
+         .meaning = "Whether transfers that share no link with others are simulated by themselves (flow mode): what GPUs of a "
+                    "host send over NVLinks that nobody else can use, a collective once for all hosts, layers and iterations in "
+                    "which it goes alike; and rings between hosts, as long as nobody else is on their links. Results are the "
+                    "same. auto: where a job has 512 ranks or more",
+         .origin = "exact: host/inside/island.hpp, host/across/across_traffic.hpp",
          .unused = {{"mode != flow", "hosts move transfers by themselves in flow mode only"},
                     {"mode = flow and flow.allocation != max_min",
                      "hosts have links of their own only where rates are max-min fair"},

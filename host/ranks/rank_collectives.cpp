@@ -16,24 +16,35 @@ RankCollectives::RankCollectives(const RunningJob& job, RankId rank, Duration re
       endpoint_((*job.endpoint_of_rank)[rank.index()]),
       reduction_time_per_mib_(reduction_time_per_mib) {}
 
+RankCollectives::RankCollectives(const RankCollectives& other)
+    : job_(other.job_),
+      dag_(other.dag_),
+      rank_(other.rank_),
+      endpoint_(other.endpoint_),
+      reduction_time_per_mib_(other.reduction_time_per_mib_),
+      early_steps_(other.early_steps_),
+      slot_holdups_(other.slot_holdups_) {
+  for (const std::unique_ptr<Active>& active : other.active_) active_.push_back(std::make_unique<Active>(*active));
+}
+
 const CollectivePlan* RankCollectives::plan_of(const Op& op) {
   const Communicator& communicator = job_.workload->communicators[op.communicator];
   return job_.collectives->find(op, communicator.group_of(rank_), communicator.position_of(rank_), recent_plans_);
 }
 
-std::uint64_t RankCollectives::stream_of(OpId op, std::uint64_t iteration) const {
+std::uint64_t collective_stream(const RunningJob& job, RankId rank, const Op& description, OpId op, std::uint64_t iteration) {
   MessageTag tag;
   tag.iteration = static_cast<std::uint32_t>(iteration);
-  tag.communicator = dag_.op(op).communicator;
-  tag.ordinal = dag_.match_ordinal(op);
-  return job_.tags->pack_stream(tag);
+  tag.communicator = description.communicator;
+  tag.ordinal = job.workload->dag_of(rank).match_ordinal(op);
+  return job.tags->pack_stream(tag);
 }
 
 void RankCollectives::begin(OpId op, std::uint64_t iteration, Time op_started, CollectivePort& port) {
   const Op description = dag_.op(op);
   const CollectivePlan& plan = *plan_of(description);
   const std::uint32_t position = job_.workload->communicators[description.communicator].position_of(rank_);
-  const std::uint64_t stream = stream_of(op, iteration);
+  const std::uint64_t stream = collective_stream(job_, rank_, description, op, iteration);
   WEFT_CHECK(find(stream) == nullptr, "a collective is under way once");
   Active& active = *active_.emplace_back(spare_ == nullptr ? std::make_unique<Active>() : std::move(spare_));
   active.stream = stream;

@@ -40,13 +40,18 @@ class CollectivePort {
   virtual void finish(OpId op) = 0;
 };
 
+/// What tells a collective of a rank and an iteration from all others of the job:
+/// MessageTags::pack_stream.
+std::uint64_t collective_stream(const RunningJob& job, RankId rank, const Op& description, OpId op, std::uint64_t iteration);
+
 class RankCollectives {
  public:
   /// Keeps a reference to the job.
   RankCollectives(const RunningJob& job, RankId rank, Duration reduction_time_per_mib);
+  RankCollectives(RankCollectives&&) = default;
+  /// The same rank, as far as this one has come.
+  RankCollectives(const RankCollectives& other);
 
-  /// What tells a collective of an iteration from all others of the job: MessageTags::pack_stream.
-  std::uint64_t stream_of(OpId op, std::uint64_t iteration) const;
   /// Null for an op that has nothing to do.
   const CollectivePlan* plan_of(const Op& op);
   /// The steps of a collective may run; the op has started at `op_started`. Requires: plan_of(op)

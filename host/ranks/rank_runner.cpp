@@ -11,6 +11,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/values/fingerprint.hpp"
 #include "core/values/units.hpp"
+#include "host/across/across_door.hpp"
 #include "host/inside/inside_order.hpp"
 #include "host/inside/inside_traffic.hpp"
 #include "workloads/dag/limits.hpp"
@@ -228,34 +229,45 @@ void RankRunner::start_collective(OpId op, const Op& description, Time at, Event
   if (plan == nullptr) {
     finish_op(op, at, true, context);
   } else if (goes_ahead || latency == Duration::zero()) {
-    run_collective(op, at + latency, context);
+    run_collective(op, description, *plan, at + latency, context);
   } else {
     schedule(latency, launch_done, timer(op.index()), context);
   }
 }
 
+void RankRunner::launched(OpId op, EventContext& context) {
+  const Op description = dag_.op(op);
+  run_collective(op, description, *collectives_.plan_of(description), context.now(), context);
+}
+
 /// The steps of a collective may run from an instant on.
-void RankRunner::run_collective(OpId op, Time at, EventContext& context) {
-  if (inside_ != nullptr) {
-    const Op description = dag_.op(op);
-    const std::uint16_t communicator = description.communicator;
+void RankRunner::run_collective(OpId op, const Op& description, const CollectivePlan& plan, Time at, EventContext& context) {
+  const std::uint16_t communicator = description.communicator;
+  if (inside_ != nullptr && inside_->has_group(slot_, communicator)) {
     const std::uint32_t position = job_.workload->communicators[communicator].position_of(rank_);
     const CollectiveTrial::Begin begin{position, op, iteration_, op_start_[op.index()], at};
     told_of_.push_back(op);
-    const InsideAnswer answer = inside_->begin(slot_, communicator, begin, collectives_.stream_of(op, iteration_),
-                                               *collectives_.plan_of(description), context);
+    const std::uint64_t stream = collective_stream(job_, rank_, description, op, iteration_);
+    const InsideAnswer answer = inside_->begin(slot_, communicator, begin, stream, plan, context);
     if (answer == InsideAnswer::will_tell) return;
     std::erase(told_of_, op);
     if (answer == InsideAnswer::ask_then) return wake_at(at, launch_done, op, context);
-    if (inside_->has_group(slot_, communicator)) counted_.push_back(op);
+    counted_.push_back(op);
+  } else if (shared_.across != nullptr) {
+    const GroupId group = job_.workload->communicators[communicator].group_of(rank_);
+    if (shared_.across->carries_out(job_, communicator, group, plan)) {
+      told_of_.push_back(op);
+      shared_.across->begin(job_, rank_, op, iteration_, op_start_[op.index()], context);
+      return;
+    }
   }
   Port port(*this, context);
   collectives_.begin(op, iteration_, op_start_[op.index()], port);
 }
 
-void RankRunner::finish_collective(OpId op, Time end, EventContext& context) {
+void RankRunner::finish_told(OpId op, Time end, bool is_recorded, EventContext& context) {
   std::erase(told_of_, op);
-  finish_op(op, end, false, context);
+  finish_op(op, end, is_recorded, context);
   run_ready(context);
 }
 
@@ -343,7 +355,7 @@ void RankRunner::on_timer(std::uint16_t kind, const RankTimerPayload& payload, E
       start_op(OpId(payload.index), context);
       break;
     case launch_done:
-      run_collective(OpId(payload.index), context.now(), context);
+      launched(OpId(payload.index), context);
       break;
     case checkpoint_written:
       begin_iteration(context);

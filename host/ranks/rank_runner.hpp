@@ -41,6 +41,7 @@
 
 namespace weft {
 
+class AcrossDoor;
 class InsideOrder;
 class InsideTraffic;
 
@@ -54,6 +55,7 @@ struct RankRunnerContext {
   Duration kernel_launch_latency;  ///< of GPU compute ops
   double compute_slowdown = 1;     ///< >= 1
   Recording recording = Recording::communication;
+  AcrossDoor* across = nullptr;  ///< null: ranks run the steps of all collectives between hosts
 };
 
 class RankRunner {
@@ -78,9 +80,11 @@ class RankRunner {
 
   // Of collectives that the host's InsideTraffic took.
   /// One is over at `end`, now or later; inside has what is to be recorded of it.
-  void finish_collective(OpId op, Time end, EventContext& context);
+  void finish_collective(OpId op, Time end, EventContext& context) { finish_told(op, end, false, context); }
   /// One goes on as steps of the rank, with what is under way of it in collectives().
   void go_on_with(OpId op);
+  /// One that the fabric carried out is over.
+  void finish_across(OpId op, EventContext& context) { finish_told(op, context.now(), true, context); }
   /// One that was to begin at a later time begins anew then.
   void begin_again(OpId op, Time at, EventContext& context);
   /// Connections waited for slots in one that is over at `end`.
@@ -147,7 +151,9 @@ class RankRunner {
   void start_op(OpId op, EventContext& context);
   void start_compute(OpId op, const Op& description, Time at, EventContext& context);
   void start_collective(OpId op, const Op& description, Time at, EventContext& context);
-  void run_collective(OpId op, Time at, EventContext& context);
+  void launched(OpId op, EventContext& context);
+  void run_collective(OpId op, const Op& description, const CollectivePlan& plan, Time at, EventContext& context);
+  void finish_told(OpId op, Time end, bool is_recorded, EventContext& context);
   void finish_op(OpId op, Time end, bool is_recorded, EventContext& context);
   void run_ready(EventContext& context);
   void wake_at(Time at, RankTimer kind, OpId op, EventContext& context);
@@ -177,7 +183,7 @@ class RankRunner {
 
   InsideTraffic* inside_;  ///< null: there is none
   RankCollectives collectives_;
-  std::vector<OpId> told_of_;                             ///< collectives whose end inside_ tells
+  std::vector<OpId> told_of_;                             ///< collectives whose end others tell
   std::vector<OpId> counted_;                             ///< and those whose end it has to hear of
   std::unordered_map<SendKey, OpId, KeyHash> in_flight_;  ///< sends between two ranks
   std::unordered_map<MessageKey, OpId, KeyHash> waiting_receives_;

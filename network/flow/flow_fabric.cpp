@@ -84,11 +84,18 @@ void FlowFabric::handle(const Event& event, EventContext& context) {
     if (stopped_.size() <= attempt.index()) stopped_.resize(attempt.index() + 1, false);
     stopped_[attempt.index()] = true;
     has_stopped_ = true;
+    if (resident_ != nullptr) resident_->on_stopped(attempt);
     plan_settle(context.now(), context);
     return;
   }
   if (event.kind == cable_changes) {
     cable_changes_.push_back(event.payload_as<CableChanges>());
+    plan_settle(context.now(), context);
+    return;
+  }
+  if (event.kind == resident_message) {
+    WEFT_CHECK(resident_ != nullptr, "somebody lives at the fabric who is told something");
+    resident_->take(event);
     plan_settle(context.now(), context);
     return;
   }
@@ -122,6 +129,7 @@ void FlowFabric::plan_settle(Time at, EventContext& context) {
 
 void FlowFabric::settle(EventContext& context) {
   const Time now = context.now();
+  if (resident_ != nullptr) resident_->begin_instant(entering_, now);
   if (model_.active_flows() > 0) busy_until_ = now;
   done_.clear();
   model_.take_completions(now, done_);
@@ -141,17 +149,21 @@ void FlowFabric::settle(EventContext& context) {
   if (std::exchange(has_stopped_, false)) cancel_stopped(now);
   change_cables(now);
   change_routes(now);
+  if (resident_ != nullptr) resident_->go_on(context);
   for (const Transfer& transfer : entering_) {
     if (is_stopped(transfer.attempt)) continue;
     if (SwitchOperationName::is_one(transfer.destination)) {
       join(transfer, now, context);
     } else {
-      begin(transfer, false, now, context);
+      begin({transfer}, Origin::host, now, context);
     }
   }
   entering_.clear();
+  if (resident_ != nullptr) {
+    for (const OwnedTransfer& owned : resident_->take_entering(now)) begin(owned, Origin::resident, now, context);
+  }
   for (const Transfer& transfer : packets_entering_) {
-    if (!is_stopped(transfer.attempt)) begin(transfer, true, now, context);
+    if (!is_stopped(transfer.attempt)) begin({transfer}, Origin::packets, now, context);
   }
   packets_entering_.clear();
   for (const Transfer& transfer : packets_leaving_) end_packets(transfer, now);
@@ -161,7 +173,8 @@ void FlowFabric::settle(EventContext& context) {
     for (const FlowLoads::LinkLoad& load : loads_->take_changes())
       tell_of_load_(load, model_.policy().graph().capacity(load.link), context);
   }
-  const Time next = std::min(model_.next_completion(), outages_.next());
+  if (resident_ != nullptr) resident_->end_instant(now);
+  const Time next = std::min({model_.next_completion(), outages_.next(), resident_ == nullptr ? Time::max() : resident_->next()});
   if (next < Time::max()) plan_settle(next, context);
 }
 
@@ -266,13 +279,17 @@ void FlowFabric::end_packets(const Transfer& transfer, Time now) {
   free_transfers_.push_back(slot);
 }
 
-void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, EventContext& context) {
+void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, EventContext& context) {
+  const Transfer& transfer = entering.transfer;
+  const bool is_of_packets = origin == Origin::packets;
   WEFT_CHECK(transfer.size >= Bytes::zero() && (!is_control(transfer) || transfer.size == Bytes::zero()),
              "a transfer has zero or more bytes, a control message none");
   WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
   ActiveTransfer active;
   active.transfer = transfer;
   active.is_of_packets = is_of_packets;
+  active.is_owned = origin == Origin::resident;
+  active.owner = entering.owner;
   if (!is_of_packets && !is_control(transfer)) active.id = FlowId(next_id_++);
   active.inside_host = inside_host_.joins(transfer.source, transfer.destination);
   active.entry_latency =
@@ -358,12 +375,17 @@ Duration FlowFabric::moving_time_alone(Bytes largest, double cap_bps) {
 }
 
 void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& context) {
-  const Transfer delivered = active.is_folded ? folding_->seen_by_destination(active.transfer) : active.transfer;
-  context.send(host_entity(delivered.destination), active.arrival - now, transfer_delivered, delivered);
+  if (active.is_owned) {
+    resident_->on_left({active.transfer, active.owner}, now + settings_.completion_latency, active.arrival);
+  } else {
+    const Transfer delivered = active.is_folded ? folding_->seen_by_destination(active.transfer) : active.transfer;
+    context.send(host_entity(delivered.destination), active.arrival - now, transfer_delivered, delivered);
+    if (!is_control(active.transfer))
+      context.send(host_entity(active.transfer.source), settings_.completion_latency, transfer_sent, active.transfer);
+  }
   if (is_control(active.transfer)) return;
   finished_ += active.multiplicity;
   payload_bytes_ += active.transfer.size * active.multiplicity;
-  context.send(host_entity(active.transfer.source), settings_.completion_latency, transfer_sent, active.transfer);
   if (observer_ == nullptr) return;
   FinishedTransfer finished;
   finished.id = active.id;
@@ -374,6 +396,86 @@ void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& co
   finished.inside_host = active.inside_host;
   finished.multiplicity = active.multiplicity;
   observer_->on_transfer_finished(finished);
+}
+
+std::span<const LinkId> FlowFabric::links_of(const Transfer& transfer) {
+  if (SwitchOperationName::is_one(transfer.destination)) return operations_->at(transfer.destination).links;
+  return hashed_path(transfer.source, transfer.destination, transfer.connection).links;
+}
+
+bool FlowFabric::carries_only(LinkId link, std::uint32_t owner) const {
+  return std::ranges::all_of(model_.policy().graph().members(link), [&](const FlowLinkGraph::Member& member) {
+    const ActiveFlow& flow = flows_[member.flow.index()];
+    return !flow.is_joint && transfers_[flow.transfer].is_owned && transfers_[flow.transfer].owner == owner;
+  });
+}
+
+std::vector<FlowFabric::UnderWay> FlowFabric::take_out(std::span<const LinkId> links) {
+  const FlowLinkGraph& graph = model_.policy().graph();
+  std::vector<FlowSlot> flows;
+  for (const LinkId link : links) {
+    for (const FlowLinkGraph::Member& member : graph.members(link)) {
+      if (graph.hops(member.flow).front().link == link) flows.push_back(member.flow);
+    }
+  }
+  std::ranges::sort(flows, {}, [&](FlowSlot flow) { return transfers_[flows_[flow.index()].transfer].id; });
+  std::vector<UnderWay> taken;
+  for (const FlowSlot flow : flows) {
+    const ActiveFlow& of_flow = flows_[flow.index()];
+    ActiveTransfer& active = transfers_[of_flow.transfer];
+    taken.push_back({{active.transfer, active.owner},
+                     active.id,
+                     active.start,
+                     of_flow.path_delay,
+                     active.ideal,
+                     model_.take_out(flow),
+                     active.inside_host});
+    active.flows_left = 0;
+    free_transfers_.push_back(of_flow.transfer);
+  }
+  return taken;
+}
+
+void FlowFabric::adopt(const UnderWay& under_way) {
+  const Transfer& transfer = under_way.owned.transfer;
+  ActiveTransfer active;
+  active.transfer = transfer;
+  active.id = under_way.id.is_none() ? new_id() : under_way.id;
+  active.start = under_way.start;
+  active.entry_latency = entry_latency(under_way.inside_host);
+  active.ideal = under_way.ideal;
+  active.flows_left = 1;
+  active.inside_host = under_way.inside_host;
+  active.is_owned = true;
+  active.owner = under_way.owned.owner;
+  const std::uint32_t slot = take_slot(transfers_, free_transfers_);
+  FlowRequest request;
+  request.path = hashed_path(transfer.source, transfer.destination, transfer.connection).links;
+  request.wire_bytes = settings_.wire_bytes(transfer.size, under_way.inside_host);
+  request.cap_bps = settings_.queue_pair_cap_bps(under_way.inside_host);
+  request.owner = slot;
+  if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
+  const FlowSlot flow = model_.adopt(request, under_way.progress);
+  if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
+  flows_[flow.index()] = {slot, under_way.path_delay, false, 0};
+  transfers_[slot] = active;
+}
+
+FlowId FlowFabric::new_id() {
+  WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
+  ++started_;
+  return FlowId(next_id_++);
+}
+
+void FlowFabric::note_left(FinishedTransfer left) {
+  if (left.id.is_none()) left.id = new_id();
+  ++finished_;
+  payload_bytes_ += left.transfer.size;
+  if (observer_ != nullptr) observer_->on_transfer_finished(left);
+}
+
+void FlowFabric::catch_up(Time now) {
+  if (resident_ != nullptr) resident_->catch_up(now);
 }
 
 void FlowFabric::join(const Transfer& transfer, Time now, EventContext& context) {

@@ -21,6 +21,7 @@
 //      link without capacity holds it for good. The run ends without the latter; unfinished() has
 //      them.
 //   2. Transfers are numbered in order of entering, which depends on the order of events only.
+//      Those that a resident moved (network/flow/fabric_resident) are as it tells of them.
 // Threads: handle() as any entity; the observer is called from it. Counters may be read by anyone
 // once the engine has stopped.
 #pragma once
@@ -36,6 +37,7 @@
 
 #include "core/engine/entity.hpp"
 #include "network/congestion/congestion_monitor.hpp"
+#include "network/flow/fabric_resident.hpp"
 #include "network/flow/flow_loads.hpp"
 #include "network/flow/flow_model.hpp"
 #include "network/flow/flow_settings.hpp"
@@ -102,6 +104,45 @@ class FlowFabric final : public Entity {
   /// take of a link. Not beside watch_congestion().
   void share_with_packets(TellOfLoad tell);
 
+  // For who lives here.
+  /// From now on; it outlives the fabric.
+  void take_in(FabricResident& resident) { resident_ = &resident; }
+  /// The way of a transfer's only queue pair over hashed paths. Valid until the next call.
+  EcmpPaths::Path hashed_path(NodeId source, NodeId destination, std::uint32_t connection) {
+    return ecmp_.find(source, destination, connection, 0);
+  }
+  /// All links that a transfer may take. Valid until the next call.
+  std::span<const LinkId> links_of(const Transfer& transfer);
+  /// Whether a link carries nothing but transfers of an owner.
+  bool carries_only(LinkId link, std::uint32_t owner) const;
+  bool is_stopped(AttemptId attempt) const {
+    return !attempt.is_none() && attempt.index() < stopped_.size() && stopped_[attempt.index()];
+  }
+  /// A transfer of its that has entered, but not left.
+  struct UnderWay {
+    OwnedTransfer owned;
+    FlowId id = FlowId::none();  ///< none: it gets one
+    Time start;
+    Duration path_delay;  ///< the last latency included
+    Duration ideal;       ///< from entering the network
+    FlowProgress progress;
+    bool inside_host = false;
+  };
+  /// One goes on here.
+  void adopt(const UnderWay& under_way);
+  /// Those of an owner go on elsewhere, in order of entering. `links`: all that they may be on.
+  /// Requires: the links carry nothing else.
+  std::vector<UnderWay> take_out(std::span<const LinkId> links);
+  /// A transfer has left elsewhere.
+  void note_left(FinishedTransfer left);
+  void note_carried(LinkId link, Bytes bytes) { model_.add_bytes(link, bytes); }
+  /// Bytes were under way until then.
+  void note_busy(Time until) { busy_until_ = std::max(busy_until_, until); }
+
+  /// The run is over, or was cut off: all that has happened until `now` is to be known;
+  /// Time::max(): nothing else happens any more.
+  void catch_up(Time now);
+
   FlowFabricCounters counters() const;
   /// Until when flows have been under way, as of the last change.
   Time busy_until() const { return busy_until_; }
@@ -127,6 +168,8 @@ class FlowFabric final : public Entity {
     bool inside_host = false;
     bool is_folded = false;
     bool is_of_packets = false;
+    bool is_owned = false;    ///< by the resident
+    std::uint32_t owner = 0;  ///< then
   };
   /// What a flow's completion needs: which transfer, and how far it is from the source to the
   /// destination.
@@ -156,12 +199,10 @@ class FlowFabric final : public Entity {
   using PacketsKey = std::tuple<AttemptId, NodeId, NodeId, std::uint32_t, std::uint64_t>;
   static PacketsKey packets_key(const Transfer& t) { return {t.attempt, t.source, t.destination, t.connection, t.tag}; }
 
-  void begin(const Transfer& transfer, bool is_of_packets, Time now, EventContext& context);
+  enum class Origin : std::uint8_t { host, packets, resident };
+  void begin(const OwnedTransfer& entering, Origin origin, Time now, EventContext& context);
   void end_packets(const Transfer& transfer, Time now);
   void join(const Transfer& transfer, Time now, EventContext& context);
-  bool is_stopped(AttemptId attempt) const {
-    return !attempt.is_none() && attempt.index() < stopped_.size() && stopped_[attempt.index()];
-  }
   /// Ends all that belongs to attempts that have been stopped.
   void cancel_stopped(Time now);
   void change_cables(Time now);
@@ -196,6 +237,8 @@ class FlowFabric final : public Entity {
   /// moves. The most loaded link decides, or how fast the largest of them may go.
   Duration moving_time_alone(Bytes largest, double cap_bps);
   EntityId host_entity(NodeId endpoint) const;
+  /// Of a transfer that is one of its own from now on.
+  FlowId new_id();
 
   const Topology& topology_;
   FlowSettings settings_;
@@ -211,6 +254,7 @@ class FlowFabric final : public Entity {
   FlowObserver* observer_;
   const TransferFolding* folding_;
   const SwitchOperations* operations_;
+  FabricResident* resident_ = nullptr;
   CongestionMonitor* congestion_ = nullptr;
   std::optional<FlowLoads> loads_;  ///< if some transfers are packets
   TellOfLoad tell_of_load_;

@@ -141,6 +141,20 @@ bool Assembly::has_private_links(PrivateLinksUse use) const {
   return use == PrivateLinksUse::on || std::ranges::any_of(scenario.jobs, [](const JobSpec& job) { return job.gpus >= 512; });
 }
 
+/// Whether a collective between hosts can be carried out at the fabric, where links can be private.
+bool Assembly::may_carry_out_across() const {
+  const FlowSettings& flow = *flow_settings;
+  return flow.routing == Routing::single && flow.queue_pairs == 1 && flow.gpudirect && !fast_forwards(scenario) &&
+         flow.host_to_fabric_min() > Duration::zero() && flow.fabric_to_host_min() > Duration::zero();
+}
+
+std::unique_ptr<AllocationPolicy> Assembly::make_private_policy(std::vector<double> capacities_bps) const {
+  const auto& module = find_module(allocation_policies(), "max_min", SourcePlace::named("flow.allocation"));
+  ParamSet params = scenario.parameters.of("max_min");
+  params.set("threads", "1", {});
+  return module.make(std::move(capacities_bps), params);
+}
+
 void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
   const Topology& topology = *scenario.topology;
   const auto host_count = static_cast<std::uint32_t>(topology.host_count());
@@ -156,20 +170,17 @@ void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
   }
   const auto host_settings = filled<HostSettings>(scenario.parameters.of("host"));
   if (has_private_links(host_settings.private_links)) {
-    const auto& module = find_module(allocation_policies(), "max_min", SourcePlace::named("flow.allocation"));
-    ParamSet params = scenario.parameters.of("max_min");
-    params.set("threads", "1", {});
-    const auto make = [make_policy = module.make, params](std::vector<double> capacities_bps) {
-      return make_policy(std::move(capacities_bps), params);
-    };
+    const auto make = [this](std::vector<double> capacities_bps) { return make_private_policy(std::move(capacities_bps)); };
     inside = std::make_unique<InsideWiring>(topology, *flow_settings, host_settings.reduction_time_per_mib, make);
+    if (may_carry_out_across())
+      across_door = std::make_unique<AcrossDoor>(topology, inside->replays, fabric, flow_settings->host_to_fabric_min());
   }
   const HostWiring wiring{
       topology,
       attempts,
       speeds,
       {*port, host_settings.reduction_time_per_mib, host_settings.kernel_launch_latency, host_settings.compute_slowdown,
-       observers.records_ops ? Recording::everything : Recording::communication},
+       observers.records_ops ? Recording::everything : Recording::communication, across_door.get()},
       scheduler,
       scheduler_settings(scenario).control_delay,
       inside.get()};
@@ -257,6 +268,14 @@ void Assembly::add_network(EngineBuilder& builder, const std::vector<EntityId>& 
     made->share_with_packets([this](const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context) {
       packet_network->tell_of_load(load, capacity_bps, context);
     });
+  }
+  flow_fabric = made.get();
+  if (across_door != nullptr) {
+    const auto make = [this](std::vector<double> capacities_bps) { return make_private_policy(std::move(capacities_bps)); };
+    const auto host_settings = filled<HostSettings>(scenario.parameters.of("host"));
+    across = std::make_unique<AcrossTraffic>(
+        AcrossWiring{*scenario.topology, *flow_settings, attempts, make, host_settings.reduction_time_per_mib, hosts}, *made);
+    made->take_in(*across);
   }
   builder.define(fabric, std::move(made));
   std::vector<EntityId> sources;

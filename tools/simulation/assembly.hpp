@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/engine/engine.hpp"
+#include "host/across/across_traffic.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "host/inside/island.hpp"
 #include "host/ranks/host_settings.hpp"
@@ -74,11 +75,14 @@ struct Assembly {
   std::optional<PacketNetwork> packet_network;  ///< in packet mode
   std::optional<CongestionMonitor> congestion;  ///< if it is looked for
   std::unique_ptr<InsideWiring> inside;         ///< where hosts have links of their own
+  std::unique_ptr<AcrossDoor> across_door;      ///< where collectives between hosts may, too
+  std::unique_ptr<AcrossTraffic> across;        ///< likewise
   std::unique_ptr<NetworkPort> port;
   TransferCollector moved_as_flows;  ///< in packet mode
   std::vector<EntityId> hosts;       ///< none in job mode and of flow lists
   EntityId scheduler = EntityId::none();
   EntityId fabric = EntityId::none();
+  FlowFabric* flow_fabric = nullptr;      ///< null in job mode
   JobLifecycle* lifecycle = nullptr;      ///< null of flow lists
   FlowListSource* flow_source = nullptr;  ///< of flow lists in flow mode
   std::vector<FlowListSink*> flow_sinks;  ///< of those in packet mode, by host
@@ -93,6 +97,8 @@ struct Assembly {
   bool goes_on_after_launch();
   std::unique_ptr<NetworkPort> make_port() const;
   bool has_private_links(PrivateLinksUse use) const;
+  bool may_carry_out_across() const;
+  std::unique_ptr<AllocationPolicy> make_private_policy(std::vector<double> capacities_bps) const;
 };
 
 }  // namespace weft

@@ -276,6 +276,11 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   if (report.interrupted) cut_off.at = report.end_time;
   if (stopped) cut_off.at = *options.until;
   cut_off.engine_at = cut_off.at;
+  // Where nothing is under way any more, all that has begun has come as far as it can.
+  if (parts.flow_fabric != nullptr) {
+    const bool is_idle = !report.interrupted && report.next_event == Time::max();
+    parts.flow_fabric->catch_up(is_idle ? Time::max() : stopped ? *options.until : report.end_time);
+  }
   const double run_wall_time_s = std::chrono::duration<double>(WallClock::now() - started).count();
   std::vector<Diagnostic> standstill;
   if (parts.lifecycle != nullptr && parts.lifecycle->standstill()) {

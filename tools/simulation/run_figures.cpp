@@ -133,6 +133,10 @@ std::vector<std::string> notes_on(const Assembly& parts, const Engine& engine, T
     const std::vector<SlotHoldup> of_host = engine.entity_as<HostEntity>(host).slot_holdups(now);
     holdups.insert(holdups.end(), of_host.begin(), of_host.end());
   }
+  if (parts.across != nullptr) {
+    const std::vector<SlotHoldup> between_hosts = parts.across->slot_holdups();
+    holdups.insert(holdups.end(), between_hosts.begin(), between_hosts.end());
+  }
   const auto slots = static_cast<std::uint32_t>(parts.scenario.parameters.of("collective").integer("slots"));
   std::vector<std::string> notes = slot_notes(holdups, parts.attempts, topology, *parts.flow_settings, slots);
   if (!parts.packet_network) return notes;

@@ -30,6 +30,15 @@ TEST(CollectiveReplays, AreOfWhatNobodyLeavesBeforeAllHaveCome) {
   EXPECT_TRUE(awaits_all(plan_of("double_binary_tree", CollectiveType::all_reduce, layout), 5));
 }
 
+// In a ring every position does the same, seen from where it is; in a tree it does not.
+TEST(CollectiveReplays, TryOneRankWhereAllAreAlike) {
+  for (const GroupLayout& layout : {GroupLayout::blocks(1, 5), GroupLayout::blocks(6, 1)}) {
+    EXPECT_TRUE(are_alike(plan_of("ring", CollectiveType::all_reduce, layout)));
+    EXPECT_FALSE(are_alike(plan_of("double_binary_tree", CollectiveType::all_reduce, layout)));
+    EXPECT_FALSE(are_alike(plan_of("ring", CollectiveType::broadcast, layout)));
+  }
+}
+
 TEST(CollectiveReplays, AreKnownByPlanLinksAndHowFarApartRanksBegin) {
   const GroupLayout layout = GroupLayout::blocks(1, 2);
   const CollectivePlan one = plan_of("ring", CollectiveType::all_reduce, layout);
