@@ -76,8 +76,10 @@ void RankRunner::begin_iteration(EventContext& context) {
     pending_.resize(dag_.size());
     op_start_.assign(dag_.size(), context.now());
     for (std::uint32_t i = 0; i < dag_.size(); ++i) {
-      pending_[i] = dag_.predecessor_count(OpId(i));
-      if (pending_[i] == 0) ready_.push_back(OpId(i));
+      const std::uint32_t predecessors = dag_.predecessor_count(OpId(i));
+      pending_[i] = static_cast<std::uint16_t>(std::min<std::uint32_t>(predecessors, UINT16_MAX));
+      if (predecessors > UINT16_MAX) more_pending_[i] = predecessors - UINT16_MAX;
+      if (predecessors == 0) ready_.push_back(OpId(i));
     }
     if (ops_left_ > 0) return;
     if (!end_iteration(Duration::zero(), context)) return;
@@ -309,6 +311,16 @@ void RankRunner::hand_over(const Transfer& transfer, EventContext& context) {
   if (inside_ == nullptr || !inside_->start(slot_, transfer, context)) shared_.network.start(transfer, context);
 }
 
+bool RankRunner::release(OpId op) {
+  if (!more_pending_.empty()) {
+    if (std::uint32_t* const more = more_pending_.find(op.index())) {
+      if (--*more == 0) more_pending_.erase(op.index());
+      return false;
+    }
+  }
+  return --pending_[op.index()] == 0;
+}
+
 /// An op is over at an instant, now or later.
 void RankRunner::finish_op(OpId op, Time end, bool is_recorded, EventContext& context) {
   const OpKind kind = dag_.kind(op);
@@ -322,7 +334,7 @@ void RankRunner::finish_op(OpId op, Time end, bool is_recorded, EventContext& co
   ahead_until_ = std::max(ahead_until_, end);
   for (const OpId next : dag_.successors(op)) {
     op_start_[next.index()] = std::max(op_start_[next.index()], end);
-    if (--pending_[next.index()] == 0) ready_.push_back(next);
+    if (release(next)) ready_.push_back(next);
   }
   WEFT_CHECK(ops_left_ > 0, "an op finishes once per iteration");
   if (--ops_left_ > 0) return;

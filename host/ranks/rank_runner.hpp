@@ -30,6 +30,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/containers/small_map.hpp"
 #include "core/engine/entity.hpp"
 #include "host/ranks/compute_clock.hpp"
 #include "host/ranks/exposure.hpp"
@@ -154,6 +155,8 @@ class RankRunner {
   void launched(OpId op, EventContext& context);
   void run_collective(OpId op, const Op& description, const CollectivePlan& plan, Time at, EventContext& context);
   void finish_told(OpId op, Time end, bool is_recorded, EventContext& context);
+  /// A predecessor of an op is over. Returns whether it was the last.
+  bool release(OpId op);
   void finish_op(OpId op, Time end, bool is_recorded, EventContext& context);
   void run_ready(EventContext& context);
   void wake_at(Time at, RankTimer kind, OpId op, EventContext& context);
@@ -173,7 +176,8 @@ class RankRunner {
   NodeId endpoint_;
 
   std::uint64_t iteration_ = 0;
-  std::vector<std::uint32_t> pending_;
+  std::vector<std::uint16_t> pending_;    ///< by op: predecessors that are not over
+  SmallMap<std::uint32_t> more_pending_;  ///< of ops with more of them: how many more
   /// Once it has started; before, the latest end of a predecessor that is over.
   std::vector<Time> op_start_;
   std::uint32_t ops_left_ = 0;

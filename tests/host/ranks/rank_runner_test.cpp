@@ -504,6 +504,22 @@ TEST(RankRunner, ALongChainOfOpsThatTakeNoTimeRunsInOneInstant) {
   EXPECT_EQ(run(uniform(1, std::move(role))).end(0), Duration::zero());
 }
 
+// More predecessors than 16 bits count: the last of them takes 7 us, then 2 us of its own.
+TEST(RankRunner, AnOpMayWaitForAnyNumberOfOthers) {
+  for (const int predecessors : {65'534, 65'535, 65'536, 70'000}) {
+    RoleBuilder role;
+    std::vector<std::uint32_t> before;
+    for (int i = 0; i < predecessors; ++i) {
+      Op op = compute(i == 3 ? Duration::us(7) : Duration::zero());
+      op.processor = Processor::cpu;
+      before.push_back(role.add(op));
+    }
+    const std::uint32_t end = role.add(compute(Duration::us(2)));
+    for (const std::uint32_t op : before) role.depend(end, op);
+    EXPECT_EQ(run(uniform(1, std::move(role))).end(0), Duration::us(9)) << predecessors;
+  }
+}
+
 TEST(RankRunner, MessagesMatchBySourceTagAndOrder) {
   // Rank 0 sends 1 MB with tag 7, 2 MB with tag 7, then 3 MB with tag 9; rank 1 receives tag 9
   // first. Every message is on its own way: tag 9 arrives after 3 us + 240 us, the first of tag 7
