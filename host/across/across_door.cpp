@@ -20,27 +20,22 @@ constexpr std::uint32_t ranks_tried_max = 256;
 
 }  // namespace
 
-bool AcrossDoor::carries_out(const RunningJob& job, std::uint16_t communicator, GroupId group, const CollectivePlan& plan) {
-  if (job.folding != nullptr) return false;
-  const std::scoped_lock lock(mutex_);
-  const auto [known_group, is_new_group] = suitable_groups_.try_emplace({job.attempt, communicator, group});
-  if (is_new_group) known_group->second = has_suitable_hosts(job, communicator, group);
-  if (!known_group->second) return false;
-  const auto [known_plan, is_new_plan] = suitable_plans_.try_emplace(&plan);
-  if (is_new_plan) known_plan->second = suits(plan);
-  return known_plan->second;
-}
-
 /// What ranks of one host say to each other may stay there (host/inside).
-bool AcrossDoor::has_suitable_hosts(const RunningJob& job, std::uint16_t communicator, GroupId group) const {
+bool AcrossDoor::suits(const RunningJob& job, std::uint16_t communicator, GroupId group) const {
+  if (job.folding != nullptr) return false;
   std::set<HostId> hosts;
   const auto is_new = [&](RankId rank) { return hosts.insert(topology_.node((*job.endpoint_of_rank)[rank.index()]).host).second; };
   return std::ranges::all_of(job.workload->communicators[communicator].ranks(group), is_new);
 }
 
-bool AcrossDoor::suits(const CollectivePlan& plan) const {
-  return !plan.uses_switches && (plan.request.ranks() <= ranks_tried_max || are_alike(plan)) &&
-         connections_max(plan) <= connections_few && replays_.awaits_all(plan);
+bool AcrossDoor::suits(const CollectivePlan& plan) {
+  const std::scoped_lock lock(mutex_);
+  const auto [known, is_new] = suitable_plans_.try_emplace(&plan);
+  if (is_new) {
+    known->second = !plan.uses_switches && (plan.request.ranks() <= ranks_tried_max || are_alike(plan)) &&
+                    connections_max(plan) <= connections_few && replays_.awaits_all(plan);
+  }
+  return known->second;
 }
 
 void AcrossDoor::begin(const RunningJob& job, RankId rank, OpId op, std::uint64_t iteration, Time op_started,

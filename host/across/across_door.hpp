@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <tuple>
 
 #include "core/engine/entity.hpp"
 #include "host/ranks/job.hpp"
@@ -48,10 +47,11 @@ class AcrossDoor {
   AcrossDoor(const Topology& topology, CollectiveReplays& replays, EntityId fabric, Duration latency)
       : topology_(topology), replays_(replays), fabric_(fabric), latency_(latency) {}
 
-  /// Whether collectives of a group that follow a plan are carried out at the fabric: those of
-  /// ranks on a host each that no rank can leave before all have begun, and in which each sends to
-  /// few.
-  bool carries_out(const RunningJob& job, std::uint16_t communicator, GroupId group, const CollectivePlan& plan);
+  // What is carried out at the fabric are collectives of groups and plans that both suit.
+  /// Whether the group's ranks are on a host each.
+  bool suits(const RunningJob& job, std::uint16_t communicator, GroupId group) const;
+  /// Whether no rank can leave before all have begun, and each sends to few.
+  bool suits(const CollectivePlan& plan);
   /// A rank begins the steps of such a collective, at context.now().
   void begin(const RunningJob& job, RankId rank, OpId op, std::uint64_t iteration, Time op_started, EventContext& context) const;
 
@@ -60,12 +60,8 @@ class AcrossDoor {
   CollectiveReplays& replays_;
   EntityId fabric_;
   Duration latency_;
-  bool has_suitable_hosts(const RunningJob& job, std::uint16_t communicator, GroupId group) const;
-  bool suits(const CollectivePlan& plan) const;
-
   std::mutex mutex_;
-  std::map<std::tuple<AttemptId, std::uint16_t, GroupId>, bool> suitable_groups_;
-  std::map<const CollectivePlan*, bool> suitable_plans_;
+  std::map<const CollectivePlan*, bool> suitable_plans_;  ///< looked up only
 };
 
 }  // namespace weft

@@ -47,7 +47,7 @@ class AcrossGroup {
   };
   struct Entering {
     Time at;
-    std::uint32_t number = 0;
+    std::uint64_t number = 0;
     std::uint32_t position = 0;  ///< of the source
     Transfer transfer;
     friend bool operator>(const Entering& a, const Entering& b) { return a.at != b.at ? a.at > b.at : a.number > b.number; }
@@ -80,14 +80,16 @@ class AcrossGroup {
   }
   std::span<const RankId> ranks() const { return ranks_; }
   const AcrossPlaces& places() const { return *places_; }
-  const RankCollectives& rank(std::uint32_t position) const { return steps_[position]; }
+  /// Connections of a rank that waited for slots, in collectives that are over since it was asked
+  /// last.
+  std::vector<SlotHoldup> take_slot_holdups(std::uint32_t position) { return steps_[position].take_slot_holdups(); }
 
  private:
   class Port;
   struct RankEvent {
     enum class Kind : std::uint8_t { sent, delivered, taken_over };
     Time at;
-    std::uint32_t number = 0;
+    std::uint64_t number = 0;
     std::uint32_t position = 0;
     std::uint32_t step = 0;  ///< of taken_over
     Kind kind = Kind::sent;
@@ -115,7 +117,7 @@ class AcrossGroup {
   std::vector<UnderWay> collectives_;  ///< few
   std::priority_queue<RankEvent, std::vector<RankEvent>, std::greater<>> rank_events_;
   std::priority_queue<Entering, std::vector<Entering>, std::greater<>> entering_;
-  std::uint32_t numbers_ = 0;
+  std::uint64_t numbers_ = 0;
   std::vector<Ended> ended_;
 };
 

@@ -13,9 +13,9 @@ namespace weft {
 namespace {
 
 /// Ways that are known at a time; they are found again where there are more.
-constexpr std::size_t ways_max = 1U << 14;
+constexpr std::size_t ways_max = 1U << 21;
 /// A secluded group goes ahead by so many transfers for each rank at first, and by no more than the
-/// other number at a time.
+/// other number at a time, if that is more.
 constexpr std::size_t first_window = 8;
 constexpr std::size_t window_max = 1U << 14;
 constexpr std::uint32_t patience_max = 64;
@@ -82,7 +82,9 @@ void AcrossTraffic::begin_instant(std::span<const Transfer> entering, Time now) 
 }
 
 void AcrossTraffic::look_for_disturbed(const Transfer& entering, Time now) {
-  if (secluded_ == 0 || entering.size == Bytes::zero() || fabric_.is_stopped(entering.attempt)) return;
+  // Whoever joins an operation in switches may let others' bytes begin.
+  const bool is_moving = entering.size > Bytes::zero() || SwitchOperationName::is_one(entering.destination);
+  if (secluded_ == 0 || !is_moving || fabric_.is_stopped(entering.attempt)) return;
   while (true) {
     const std::span<const LinkId> links = fabric_.links_of(entering);
     const auto taken = std::ranges::find_if(links, [&](LinkId link) { return secluded_on_[link.index()] > 0; });
@@ -125,10 +127,15 @@ std::uint32_t AcrossTraffic::find_or_add(const CollectiveBegins& begins, std::ui
 
 std::shared_ptr<const AcrossWays> AcrossTraffic::ways_of(const Running& running, const CollectivePlan& plan) {
   const auto& [attempt, communicator, group] = running.key;
-  if (ways_.size() >= ways_max) ways_.clear();
+  if (ways_count_ >= ways_max) {
+    ways_.clear();
+    ways_count_ = 0;
+  }
   std::shared_ptr<const AcrossWays>& ways = ways_[{attempt, communicator, group, &plan}];
-  if (ways == nullptr)
+  if (ways == nullptr) {
     ways = std::make_shared<const AcrossWays>(*running.job, communicator, group, plan, wiring_.topology, fabric_);
+    ways_count_ += ways->size();
+  }
   return ways;
 }
 
@@ -159,22 +166,19 @@ void AcrossTraffic::hand_over(std::uint32_t owner) {
 /// The clock is where a secluded group is.
 void AcrossTraffic::arrive(std::uint32_t owner, Time now) {
   Running& running = *running_[owner];
-  running.secluded->keep(fabric_);
-  running.patience = 1;
-  running.window = std::min(2 * running.window, window_max);
-  if (running.secluded->group().has_ended_any()) {
-    hand_over(owner);
-    awake_.push_back(owner);
-  } else {
-    go_ahead(owner, now);
+  const std::size_t most = std::max(window_max, first_window * running.ranks().ranks().size());
+  while (running.secluded->until() == now) {
+    running.secluded->keep(fabric_);
+    running.patience = 1;
+    running.window = std::min(2 * running.window, most);
+    if (running.secluded->group().has_ended_any()) {
+      hand_over(owner);
+      awake_.push_back(owner);
+      return;
+    }
+    running.secluded->go_ahead(running.window);
   }
-}
-
-void AcrossTraffic::go_ahead(std::uint32_t owner, Time now) {
-  Running& running = *running_[owner];
-  running.secluded->go_ahead(running.window);
   wake(owner, running.secluded->until());
-  WEFT_CHECK(running.secluded->until() >= now, "what goes ahead is not behind");
 }
 
 void AcrossTraffic::on_left(const OwnedTransfer& left, Time sent, Time delivered) {
@@ -191,7 +195,7 @@ void AcrossTraffic::consider(std::uint32_t owner) {
 }
 
 void AcrossTraffic::go_on(EventContext& context) {
-  drop_stopped();
+  drop_stopped(context.now());
   for (const std::uint32_t owner : awake_) {
     if (running_[owner] != nullptr) run_ranks(owner, context);
   }
@@ -201,6 +205,7 @@ void AcrossTraffic::go_on(EventContext& context) {
 
 void AcrossTraffic::run_ranks(std::uint32_t owner, EventContext& context) {
   Running& running = *running_[owner];
+  WEFT_CHECK(running.group != nullptr, "a secluded group is looked at before others go on");
   AcrossGroup& group = *running.group;
   group.happen(context.now());
   for (const AcrossGroup::Ended& ended : group.take_ended()) {
@@ -208,6 +213,7 @@ void AcrossTraffic::run_ranks(std::uint32_t owner, EventContext& context) {
     const HostId host = wiring_.topology.node((*running.job->endpoint_of_rank)[rank.index()]).host;
     context.send(wiring_.entity_of_host[host.index()], ended.at - context.now(), collective_ends,
                  CollectiveEnds{running.job->attempt, rank, ended.op});
+    keep_holdups(group.take_slot_holdups(ended.position), ended.at, context.now());
   }
   if (group.is_over()) {
     close(owner);
@@ -240,29 +246,30 @@ void AcrossTraffic::seclude(std::uint32_t owner, Time now) {
   running.secluded = std::make_unique<SecludedGroup>(std::move(running.group), std::move(ways), wiring_.settings,
                                                      wiring_.make_policy, fabric_.take_out(links));
   running.planned = Time::max();
-  go_ahead(owner, now);
+  running.secluded->go_ahead(running.window);
+  WEFT_CHECK(running.secluded->until() >= now, "what goes ahead is not behind");
+  // At this instant once more, where something comes to pass in no time.
+  wake(owner, running.secluded->until());
 }
 
 Time AcrossTraffic::next() const { return wakes_.empty() ? Time::max() : wakes_.top().first; }
 
 void AcrossTraffic::close(std::uint32_t owner) {
   Running& running = *running_[owner];
-  for (std::uint32_t position = 0; position < running.ranks().ranks().size(); ++position) {
-    for (const SlotHoldup& holdup : running.ranks().rank(position).slot_holdups())
-      add_holdup(holdup, holdups_[{holdup.attempt, holdup.rank}]);
-  }
   places_.erase(running.key);
   running_[owner].reset();
   free_running_.push_back(owner);
 }
 
-void AcrossTraffic::drop_stopped() {
+void AcrossTraffic::drop_stopped(Time now) {
   if (stopped_.empty()) return;
   stopped_.clear();
   const auto is_dropped = [&](std::uint32_t owner) {
     return running_[owner] != nullptr && fabric_.is_stopped(running_[owner]->job->attempt);
   };
   std::erase_if(due_, [&](const OwnedTransfer& owned) { return is_dropped(owned.owner); });
+  // What ends at this instant would come after the stop.
+  std::erase_if(late_holdups_, [&](const Held& held) { return held.end >= now && fabric_.is_stopped(held.holdup.attempt); });
   for (std::uint32_t owner = 0; owner < running_.size(); ++owner) {
     if (is_dropped(owner)) close(owner);
   }
@@ -275,15 +282,19 @@ void AcrossTraffic::catch_up(Time now) {
   }
 }
 
-std::vector<SlotHoldup> AcrossTraffic::slot_holdups() const {
+void AcrossTraffic::keep_holdups(std::vector<SlotHoldup> holdups, Time end, Time now) {
+  std::erase_if(late_holdups_, [&](const Held& held) {
+    if (held.end >= now) return false;
+    add_holdup(held.holdup, holdups_[{held.holdup.attempt, held.holdup.rank}]);
+    return true;
+  });
+  for (const SlotHoldup& holdup : holdups) late_holdups_.push_back({end, holdup});
+}
+
+std::vector<SlotHoldup> AcrossTraffic::slot_holdups(Time now) const {
   HoldupsOfRanks of_ranks = holdups_;
-  for (const std::unique_ptr<Running>& running : running_) {
-    if (running == nullptr) continue;
-    const AcrossGroup& group = running->ranks();
-    for (std::uint32_t position = 0; position < group.ranks().size(); ++position) {
-      for (const SlotHoldup& holdup : group.rank(position).slot_holdups())
-        add_holdup(holdup, of_ranks[{holdup.attempt, holdup.rank}]);
-    }
+  for (const Held& held : late_holdups_) {
+    if (held.end <= now) add_holdup(held.holdup, of_ranks[{held.holdup.attempt, held.holdup.rank}]);
   }
   std::vector<SlotHoldup> all;
   for (const auto& [rank, holdups] : of_ranks) all.insert(all.end(), holdups.begin(), holdups.end());

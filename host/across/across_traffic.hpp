@@ -12,8 +12,8 @@
 // begins anything else, it is taken back to that instant and goes on among the others. Times are
 // the same to the tick.
 // It pays where a group is left alone for many transfers. So it goes ahead by few at first and then
-// by more and more; and after each time that it was disturbed it waits for longer until it is
-// secluded again.
+// by more and more; and after each time in a row that it was disturbed it waits for longer until it
+// is secluded again. Both begin anew with the next collective after a pause.
 //
 // Invariants
 //   1. A link is of one secluded group at most, and carries no flow of the fabric's then.
@@ -66,8 +66,8 @@ class AcrossTraffic final : public FabricResident {
   Time next() const override;
   void catch_up(Time now) override;
 
-  /// Connections that waited for slots, in collectives that are over.
-  std::vector<SlotHoldup> slot_holdups() const;
+  /// Connections that waited for slots, in collectives that were over at their ranks by `now`.
+  std::vector<SlotHoldup> slot_holdups(Time now) const;
 
  private:
   using Key = std::tuple<AttemptId, std::uint16_t, GroupId>;
@@ -76,10 +76,11 @@ class AcrossTraffic final : public FabricResident {
     const RunningJob* job = nullptr;
     std::unique_ptr<AcrossGroup> group;  ///< null while it is secluded
     std::unique_ptr<SecludedGroup> secluded;
-    Time planned = Time::max();  ///< when it is looked at next
+    Time planned = Time::max();  ///< when it is looked at next; max(): that is not planned
     std::size_t window = 0;      ///< transfers that it goes ahead by
     std::uint32_t patience = 1;  ///< rounds of transfers until it is secluded again
-    std::uint64_t left = 0;      ///< transfers, since it is among the others
+    /// Transfers, since it is among the others and since all have begun its latest collective.
+    std::uint64_t left = 0;
     JobCollectives::Recent recent_plans;
     bool is_candidate = false;  ///< to be secluded
     AcrossGroup& ranks() { return group != nullptr ? *group : secluded->group(); }
@@ -89,7 +90,7 @@ class AcrossTraffic final : public FabricResident {
   std::uint32_t find_or_add(const CollectiveBegins& begins, std::uint16_t communicator, GroupId id);
   std::shared_ptr<const AcrossWays> ways_of(const Running& running, const CollectivePlan& plan);
   void begin(const CollectiveBegins& begins, Time now);
-  /// At its next instant.
+  /// It is looked at by then.
   void wake(std::uint32_t owner, Time at);
   /// The next group that is to be looked at by `now`; none if there is none.
   std::optional<std::uint32_t> take_awake(Time now);
@@ -100,9 +101,9 @@ class AcrossTraffic final : public FabricResident {
   void arrive(std::uint32_t owner, Time now);
   void consider(std::uint32_t owner);
   void seclude(std::uint32_t owner, Time now);
-  void go_ahead(std::uint32_t owner, Time now);
   void run_ranks(std::uint32_t owner, EventContext& context);
-  void drop_stopped();
+  void keep_holdups(std::vector<SlotHoldup> holdups, Time end, Time now);
+  void drop_stopped(Time now);
   void close(std::uint32_t owner);
 
   AcrossWiring wiring_;
@@ -120,8 +121,14 @@ class AcrossTraffic final : public FabricResident {
   std::vector<OwnedTransfer> due_;         ///< likewise
   std::vector<AttemptId> stopped_;         ///< likewise
   std::vector<AcrossGroup::Entering> entering_;
+  std::size_t ways_count_ = 0;  ///< of all in ways_
+  struct Held {
+    Time end;  ///< of the collective at the rank
+    SlotHoldup holdup;
+  };
   using HoldupsOfRanks = std::map<std::pair<AttemptId, RankId>, std::vector<SlotHoldup>>;
   HoldupsOfRanks holdups_;
+  std::vector<Held> late_holdups_;  ///< those that may lie ahead
 };
 
 }  // namespace weft

@@ -24,6 +24,7 @@ AcrossWays::AcrossWays(const RunningJob& job, std::uint16_t communicator, GroupI
     if (std::ranges::any_of(ways_[position], is_this)) return;
     const EcmpPaths::Path path = fabric.hashed_path(endpoint_at(position), destination, connection);
     Entry& added = ways_[position].emplace_back();
+    ++size_;
     added.destination = destination;
     added.connection = connection;
     added.way.delay = path.delay;

@@ -26,6 +26,7 @@ class AcrossWays {
 
   /// Requires: a message of the collective; `position` is that of its source.
   const PrivateWay& way(std::uint32_t position, const Transfer& transfer) const;
+  std::size_t size() const { return size_; }
   /// In the topology, by number.
   std::span<const LinkId> links() const { return links_; }
   /// Bits per second, by number.
@@ -38,6 +39,7 @@ class AcrossWays {
     PrivateWay way;
   };
   std::vector<std::vector<Entry>> ways_;  ///< by position of the source
+  std::size_t size_ = 0;
   std::vector<LinkId> links_;
   std::vector<double> capacities_bps_;
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/check.hpp"
+
 namespace weft {
 
 SecludedGroup::SecludedGroup(std::unique_ptr<AcrossGroup> group, std::shared_ptr<const AcrossWays> ways,
@@ -25,6 +27,7 @@ void SecludedGroup::make_flows(const std::vector<FlowFabric::UnderWay>& transfer
 }
 
 void SecludedGroup::go_ahead(std::size_t transfers) {
+  WEFT_CHECK(!group_->has_ended_any(), "whoever has ended is told before the group goes on");
   group_before_ = std::make_unique<AcrossGroup>(*group_);
   transfers_before_ = this->transfers();
   until_ = Time::max();

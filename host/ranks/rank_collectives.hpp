@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/containers/fifo.hpp"
@@ -70,6 +71,8 @@ class RankCollectives {
   void note_holdup(const SlotHoldup& holdup);
   /// Connections that waited for slots, in collectives that are over.
   const std::vector<SlotHoldup>& slot_holdups() const { return slot_holdups_; }
+  /// Those since it was asked last.
+  std::vector<SlotHoldup> take_slot_holdups() { return std::exchange(slot_holdups_, {}); }
   /// Ops of those that are under way, in no particular order.
   std::vector<OpId> ops_under_way() const;
 

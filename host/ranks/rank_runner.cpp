@@ -237,6 +237,14 @@ void RankRunner::start_collective(OpId op, const Op& description, Time at, Event
   }
 }
 
+bool RankRunner::is_across(std::uint16_t communicator, const CollectivePlan& plan) {
+  if (shared_.across == nullptr) return false;
+  if (suits_across_.empty()) suits_across_.resize(job_.workload->communicators.size());
+  std::optional<bool>& suits = suits_across_[communicator];
+  if (!suits) suits = shared_.across->suits(job_, communicator, job_.workload->communicators[communicator].group_of(rank_));
+  return *suits && shared_.across->suits(plan);
+}
+
 void RankRunner::launched(OpId op, EventContext& context) {
   const Op description = dag_.op(op);
   run_collective(op, description, *collectives_.plan_of(description), context.now(), context);
@@ -255,13 +263,10 @@ void RankRunner::run_collective(OpId op, const Op& description, const Collective
     std::erase(told_of_, op);
     if (answer == InsideAnswer::ask_then) return wake_at(at, launch_done, op, context);
     counted_.push_back(op);
-  } else if (shared_.across != nullptr) {
-    const GroupId group = job_.workload->communicators[communicator].group_of(rank_);
-    if (shared_.across->carries_out(job_, communicator, group, plan)) {
-      told_of_.push_back(op);
-      shared_.across->begin(job_, rank_, op, iteration_, op_start_[op.index()], context);
-      return;
-    }
+  } else if (is_across(communicator, plan)) {
+    told_of_.push_back(op);
+    shared_.across->begin(job_, rank_, op, iteration_, op_start_[op.index()], context);
+    return;
   }
   Port port(*this, context);
   collectives_.begin(op, iteration_, op_start_[op.index()], port);

@@ -26,6 +26,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -152,6 +153,8 @@ class RankRunner {
   void start_op(OpId op, EventContext& context);
   void start_compute(OpId op, const Op& description, Time at, EventContext& context);
   void start_collective(OpId op, const Op& description, Time at, EventContext& context);
+  /// Whether a collective is carried out at the fabric.
+  bool is_across(std::uint16_t communicator, const CollectivePlan& plan);
   void launched(OpId op, EventContext& context);
   void run_collective(OpId op, const Op& description, const CollectivePlan& plan, Time at, EventContext& context);
   void finish_told(OpId op, Time end, bool is_recorded, EventContext& context);
@@ -186,6 +189,9 @@ class RankRunner {
   std::vector<FinishedIteration> finished_;
 
   InsideTraffic* inside_;  ///< null: there is none
+  /// By communicator, whether its group is one of those whose collectives may be carried out at the
+  /// fabric, as far as that was asked.
+  std::vector<std::optional<bool>> suits_across_;
   RankCollectives collectives_;
   std::vector<OpId> told_of_;                             ///< collectives whose end others tell
   std::vector<OpId> counted_;                             ///< and those whose end it has to hear of

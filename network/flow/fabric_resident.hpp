@@ -11,6 +11,9 @@
 //   take_entering    its transfers that enter at the instant
 //   end_instant      when rates are those of the instant
 //
+// begin_instant may hand over transfers that have entered before (FlowFabric::adopt), end_instant
+// may take some out. Several such rounds may come at one instant, and a message without bytes
+// leaves as soon as it enters: on_left comes after go_on then.
 // Threads: as the fabric.
 #pragma once
 

@@ -55,6 +55,8 @@
 
 namespace weft {
 
+/// Of flows, only those of the fabric's own: what a resident moves elsewhere counts when it comes
+/// here, and again each time.
 struct FlowFabricCounters {
   std::uint64_t transfers_started = 0;
   std::uint64_t transfers_finished = 0;  ///< left their source
@@ -144,7 +146,7 @@ class FlowFabric final : public Entity {
   void catch_up(Time now);
 
   FlowFabricCounters counters() const;
-  /// Until when flows have been under way, as of the last change.
+  /// Until when flows have been under way, as of the last change, and as far as a resident told.
   Time busy_until() const { return busy_until_; }
   bool is_busy() const { return model_.active_flows() > 0; }
   /// By LinkId, what links have carried by `now`, which is not before the last event that the

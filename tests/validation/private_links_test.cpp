@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts that move what stays on links of their own (host/inside/island) say what the network says:
-// the same runs with and without, to the tick.
+// Hosts that move what stays on links of their own (host/inside/island), and rings between hosts
+// that go ahead while nobody else is on their links (host/across/across_traffic), say what the
+// network says: the same runs with and without, to the tick.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -98,6 +100,7 @@ void expect_alike(const Told& by_hosts, const Told& by_network) {
   EXPECT_EQ(by_hosts.summary.flows_finished, by_network.summary.flows_finished);
   EXPECT_EQ(by_hosts.summary.payload_bytes, by_network.summary.payload_bytes);
   EXPECT_EQ(by_hosts.summary.standstill.size(), by_network.summary.standstill.size());
+  EXPECT_EQ(by_hosts.summary.stopped_at, by_network.summary.stopped_at);
 }
 
 /// Clusters in which ranks of several jobs talk inside hosts and between them.
@@ -249,7 +252,7 @@ class Drawn {
 class DrawnAcross {
  public:
   explicit DrawnAcross(std::uint32_t seed) : random_(34, seed, 2) {
-    hosts_ = std::uint64_t{4} << random_.below(3);
+    hosts_ = std::array<std::uint64_t, 6>{4, 5, 6, 8, 12, 16}[random_.below(6)];
     gpus_ = std::uint64_t{1} << random_.below(3);
     text_ = fmt::format("mode: FLOW\ntopology {{ builder: \"{}\" {} {} {} {} }}\n", pick({"rail_optimized", "clos"}),
                         setting("hosts", std::to_string(hosts_)), setting("gpus_per_host", std::to_string(gpus_)),
@@ -261,12 +264,13 @@ class DrawnAcross {
     set("flow.priorities", pick({"strict", "none"}));
     set("flow.wqe_latency", pick({"1us", "700ns"}));
     set("flow.completion_latency", pick({"200ns", "1us", "3us"}));
-    set("flow.receive_latency", pick({"300ns", "1us"}));
+    set("flow.receive_latency", pick({"300ns", "1us", "4us"}));
     set("flow.queue_pair_rate_max", pick({"unlimited", "unlimited", "150Gbps"}));
     set("collective.slots", pick({"1", "2", "8"}));
     set("collective.protocol", pick({"auto", "simple", "ll", "ideal"}));
     set("collective.all_reduce", pick({"ring", "ring", "double_binary_tree", "halving_doubling"}));
     set("collective.all_gather", pick({"ring", "direct"}));
+    set("collective.barrier", pick({"direct", "bruck"}));
     set("host.reduction_time_per_mib", pick({"0ns", "3us"}));
     set("host.straggler_share", pick({"0", "0.3"}));
     set("host.fold_ranks", "off");
@@ -286,7 +290,7 @@ class DrawnAcross {
   void set(const std::string& name, const std::string& value) { text_ += setting(name, value) + "\n"; }
 
   void add_job(std::uint64_t number) {
-    const std::uint64_t ranks = gpus_ * (hosts_ >> random_.below(2));
+    const std::uint64_t ranks = gpus_ * (random_.below(2) == 0 || hosts_ % 2 == 1 ? hosts_ : hosts_ / 2);
     text_ +=
         fmt::format("job {{ name: \"job{}\" gpus: {} iterations: {} submit: \"{}us\" workload {{ file: \"job{}.textproto\" }} }}\n",
                     number, ranks, 1 + random_.below(2), random_.below(2) * random_.below(4000), number);
@@ -296,13 +300,14 @@ class DrawnAcross {
   std::string workload(std::uint64_t ranks) {
     std::string text = fmt::format("ranks: {}\ncommunicator {{ name: \"dp\" size: {} stride: {} priority: {} }}\n", ranks,
                                    ranks / gpus_, gpus_, random_.below(3));
-    text += fmt::format("communicator {{ name: \"half\" size: {} stride: {} }}\nrole {{\n", ranks / gpus_ / 2, gpus_);
+    const std::uint64_t parts = ranks / gpus_ % 2 == 0 && ranks / gpus_ > 2 ? 2 : 1;
+    text += fmt::format("communicator {{ name: \"half\" size: {} stride: {} }}\nrole {{\n", ranks / gpus_ / parts, gpus_);
     std::string last;
     std::string last_collective;
     const std::uint64_t ops = 2 + random_.below(8);
     for (std::uint64_t op = 0; op < ops; ++op) {
       const std::string after = last.empty() ? "" : " deps: \"" + last + "\"";
-      const std::string size = fmt::format("{}{}", 1 + random_.below(900), pick({"kB", "kB", "MB"}));
+      const std::string size = fmt::format("{}{}", 1 + random_.below(900), pick({"B", "kB", "kB", "MB"}));
       const std::uint64_t choice = random_.below(8);
       if (choice < 2) {
         text += fmt::format("op {{ name: \"o{}\" compute {{ duration: \"{}us\" }}{} }}\n", op, random_.below(400), after);
@@ -310,9 +315,10 @@ class DrawnAcross {
       } else if (choice < 7) {
         // In order of their communicator, as on a GPU's stream, and mostly beside computation.
         const std::string order = last_collective.empty() || random_.below(5) == 0 ? "" : " deps: \"" + last_collective + "\"";
-        text += fmt::format("op {{ name: \"o{}\" collective {{ type: {} communicator: \"{}\" size: \"{}\" }}{}{} }}\n", op,
-                            pick({"ALL_REDUCE", "ALL_REDUCE", "ALL_GATHER", "REDUCE_SCATTER"}), pick({"dp", "dp", "half"}), size,
-                            after, order == after ? "" : order);
+        const std::string type = pick({"ALL_REDUCE", "ALL_REDUCE", "ALL_REDUCE", "ALL_GATHER", "REDUCE_SCATTER", "BARRIER"});
+        text += fmt::format("op {{ name: \"o{}\" collective {{ type: {} communicator: \"{}\"{} }}{}{} }}\n", op, type,
+                            pick({"dp", "dp", "half"}), type == "BARRIER" ? "" : " size: \"" + size + "\"", after,
+                            order == after ? "" : order);
         last_collective = fmt::format("o{}", op);
         if (random_.below(3) == 0) last = last_collective;
       } else {
@@ -437,10 +443,10 @@ TEST(PrivateLinks, WhatEndsAfterTheClockIsReported) {
   }
 }
 
-TEST(PrivateLinks, AreTheSameOnAnyNumberOfThreads) {
-  const std::uint32_t scenarios = WEFT_SANITIZED ? 3 : 15;
-  for (std::uint32_t seed = 0; seed < scenarios; ++seed) {
-    const Drawn drawn(seed);
+template <class Drawing>
+void expect_same_on_threads(std::uint32_t scenarios) {
+  for (std::uint32_t seed = 0; seed < scenarios && !testing::Test::HasFailure(); ++seed) {
+    const Drawing drawn(seed);
     const ScratchFolder folder;
     const RunFlags flags = written(folder, drawn);
     SCOPED_TRACE(seed);
@@ -451,7 +457,43 @@ TEST(PrivateLinks, AreTheSameOnAnyNumberOfThreads) {
       EXPECT_EQ(several.transfers_as_told, one.transfers_as_told) << threads;
       expect_alike(several, one);
     }
-    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(PrivateLinks, AreTheSameOnAnyNumberOfThreads) {
+  expect_same_on_threads<Drawn>(WEFT_SANITIZED ? 3 : 15);
+  expect_same_on_threads<DrawnAcross>(WEFT_SANITIZED ? 3 : 15);
+}
+
+// Ranks on a host each come at different instants; messages without bytes take no time in the
+// network, and of a sum of a byte most parts have none.
+TEST(PrivateLinks, WhatTakesNoTimeComesToPassAtOnce) {
+  for (const char* const what : {"type: BARRIER", "type: ALL_REDUCE size: \"1B\"", "type: ALL_REDUCE size: \"5B\""}) {
+    for (const int hosts : {5, 6}) {
+      const ScratchFolder folder;
+      RunFlags flags;
+      flags.topology = folder.write(
+          "net.textproto",
+          fmt::format("builder: \"rail_optimized\" set {{ name: \"hosts\" value: "
+                      "\"{}\" }} set {{ name: \"gpus_per_host\" value: \"1\" }} set {{ name: \"nics_per_host\" value: \"1\" }}",
+                      hosts));
+      // As they were found to fill what a group goes ahead by at the instant of an end.
+      constexpr std::array starts_ns = {20'007, 9'000, 20'000, 2'000, 0, 2'130};
+      std::string text = fmt::format("ranks: {}\n", hosts);
+      for (int rank = 0; rank < hosts; ++rank) {
+        text += fmt::format(
+            "role {{ name: \"r{}\" ranks: \"{}\" op {{ name: \"wait\" compute {{ duration: \"{}ns\" }} }} "
+            "op {{ name: \"come\" collective {{ {} }} deps: \"wait\" }} }}\n",
+            rank, rank, starts_ns[rank], what);
+      }
+      flags.workload = folder.write("work.textproto", text);
+      flags.iterations = 3;
+      for (const char* const completion : {"200ns", "1us", "4us"}) {
+        flags.settings = {"host.fold_ranks=off", "collective.all_reduce=ring", "collective.protocol=ideal",
+                          std::string("flow.completion_latency=") + completion};
+        expect_alike(told(flags, "on"), told(flags, "off"));
+      }
+    }
   }
 }
 

@@ -271,7 +271,9 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   if (!result) return Refold{parts.planner.plan()};
 
   const RunReport& report = result->report;
-  const bool stopped = options.until && report.next_event < Time::max() && report.next_event > *options.until;
+  // What is planned may come to nothing, where all jobs are over.
+  const bool is_over = parts.lifecycle != nullptr && parts.lifecycle->all_finished();
+  const bool stopped = options.until && report.next_event < Time::max() && report.next_event > *options.until && !is_over;
   CutOff cut_off;
   if (report.interrupted) cut_off.at = report.end_time;
   if (stopped) cut_off.at = *options.until;

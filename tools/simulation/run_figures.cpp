@@ -134,7 +134,7 @@ std::vector<std::string> notes_on(const Assembly& parts, const Engine& engine, T
     holdups.insert(holdups.end(), of_host.begin(), of_host.end());
   }
   if (parts.across != nullptr) {
-    const std::vector<SlotHoldup> between_hosts = parts.across->slot_holdups();
+    const std::vector<SlotHoldup> between_hosts = parts.across->slot_holdups(now);
     holdups.insert(holdups.end(), between_hosts.begin(), between_hosts.end());
   }
   const auto slots = static_cast<std::uint32_t>(parts.scenario.parameters.of("collective").integer("slots"));
