@@ -15,8 +15,9 @@ namespace {
 
 /// Where each sends to many, all are in the way of all, and ways are many.
 constexpr std::size_t connections_few = 8;
-/// More ranks than this are looked at one by one only where they are all alike.
-constexpr std::uint32_t ranks_tried_max = 256;
+/// Steps that are looked at to find whether a plan awaits all, once for each of its ranks where
+/// they are not alike: about a second.
+constexpr std::uint64_t steps_tried_max = 1U << 27;
 
 }  // namespace
 
@@ -32,8 +33,9 @@ bool AcrossDoor::suits(const CollectivePlan& plan) {
   const std::scoped_lock lock(mutex_);
   const auto [known, is_new] = suitable_plans_.try_emplace(&plan);
   if (is_new) {
-    known->second = !plan.uses_switches && (plan.request.ranks() <= ranks_tried_max || are_alike(plan)) &&
-                    connections_max(plan) <= connections_few && replays_.awaits_all(plan);
+    const std::uint64_t ranks = plan.request.ranks();
+    const bool is_tried = are_alike(plan) || ranks * ranks * plan.program_size_max() <= steps_tried_max;
+    known->second = !plan.uses_switches && is_tried && connections_max(plan) <= connections_few && replays_.awaits_all(plan);
   }
   return known->second;
 }
