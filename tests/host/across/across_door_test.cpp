@@ -14,8 +14,8 @@ CollectivePlan plan_of(const char* algorithm, CollectiveType type, const GroupLa
   return make_algorithm(algorithm, {})->compile({type, 0, Bytes::mib(1), &layout, nullptr});
 }
 
-// What one rank may leave before another has come is not; nor what each sends to more than 8 others,
-// which ten ranks do in an all-to-all.
+// What one rank may leave before another has come is not; nor what each sends to more than 8
+// others, which ten ranks do in an all-to-all.
 TEST(AcrossDoor, TakesRingsAndTrees) {
   TopologyBuilder builder("lone");
   builder.add_endpoint(builder.add_host(), NodeKind::gpu);
