@@ -222,8 +222,6 @@ void AcrossTraffic::run_ranks(std::uint32_t owner, EventContext& context) {
   }
 }
 
-std::vector<OwnedTransfer> AcrossTraffic::take_entering(Time) { return std::exchange(due_, {}); }
-
 void AcrossTraffic::end_instant(Time now) {
   for (const std::uint32_t owner : std::exchange(candidates_, {})) {
     if (running_[owner] == nullptr || !running_[owner]->is_candidate) continue;

@@ -61,7 +61,7 @@ class AcrossTraffic final : public FabricResident {
   void begin_instant(std::span<const Transfer> entering, Time now) override;
   void on_left(const OwnedTransfer& left, Time sent, Time delivered) override;
   void go_on(EventContext& context) override;
-  std::vector<OwnedTransfer> take_entering(Time now) override;
+  std::vector<OwnedTransfer> take_entering() override { return std::exchange(due_, {}); }
   void end_instant(Time now) override;
   Time next() const override;
   void catch_up(Time now) override;

@@ -45,7 +45,7 @@ class FabricResident {
   /// The fabric does not tell the ends.
   virtual void on_left(const OwnedTransfer& left, Time sent, Time delivered) = 0;
   virtual void go_on(EventContext& context) = 0;
-  virtual std::vector<OwnedTransfer> take_entering(Time now) = 0;
+  virtual std::vector<OwnedTransfer> take_entering() = 0;
   /// Everything of the instant has happened.
   virtual void end_instant(Time now) = 0;
   /// When it wants an instant; Time::max(): never.

@@ -160,7 +160,7 @@ void FlowFabric::settle(EventContext& context) {
   }
   entering_.clear();
   if (resident_ != nullptr) {
-    for (const OwnedTransfer& owned : resident_->take_entering(now)) begin(owned, Origin::resident, now, context);
+    for (const OwnedTransfer& owned : resident_->take_entering()) begin(owned, Origin::resident, now, context);
   }
   for (const Transfer& transfer : packets_entering_) {
     if (!is_stopped(transfer.attempt)) begin({transfer}, Origin::packets, now, context);
