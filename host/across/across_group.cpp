@@ -50,12 +50,12 @@ AcrossGroup::UnderWay& AcrossGroup::collective(std::uint64_t stream) {
   return *found;
 }
 
-bool AcrossGroup::begin(const Begin& begin) {
-  auto found = std::ranges::find(collectives_, begin.stream, &UnderWay::stream);
+bool AcrossGroup::begin(const CollectiveBegin& begin, std::uint64_t stream, const CollectivePlan& plan) {
+  auto found = std::ranges::find(collectives_, stream, &UnderWay::stream);
   if (found == collectives_.end()) {
     found = collectives_.emplace(found);
-    found->stream = begin.stream;
-    found->plan = begin.plan;
+    found->stream = stream;
+    found->plan = &plan;
     found->has_begun.resize(ranks_.size(), false);
     found->ops.resize(ranks_.size());
   }

@@ -29,16 +29,6 @@ namespace weft {
 
 class AcrossGroup {
  public:
-  /// A rank begins its steps of a collective.
-  struct Begin {
-    std::uint32_t position = 0;
-    OpId op;
-    std::uint64_t iteration = 0;
-    Time op_started;
-    Time at;
-    std::uint64_t stream = 0;  ///< collective_stream()
-    const CollectivePlan* plan = nullptr;
-  };
   /// A rank's last step of a collective is done.
   struct Ended {
     std::uint32_t position = 0;
@@ -56,8 +46,8 @@ class AcrossGroup {
   /// Keeps references, and the ranks, of which no two are on one host.
   AcrossGroup(const RunningJob& job, std::span<const RankId> ranks, const FlowSettings& settings, Duration reduction_time_per_mib);
 
-  /// Returns whether all ranks have begun it now.
-  bool begin(const Begin& begin);
+  /// `stream`: collective_stream(). Returns whether all ranks have begun it now.
+  bool begin(const CollectiveBegin& begin, std::uint64_t stream, const CollectivePlan& plan);
   /// What comes to pass at ranks as of an instant of the network.
   void happen(Time now);
   /// What enters the network at that instant. Requires: no earlier one was left out.

@@ -104,7 +104,7 @@ void AcrossTraffic::begin(const CollectiveBegins& begins, Time now) {
   if (running.secluded != nullptr) disturb(owner, now);
   const std::uint64_t stream = collective_stream(job, begins.rank, op, begins.op, begins.iteration);
   const CollectivePlan* const plan = job.collectives->find(op, id, position, running.recent_plans);
-  if (running.group->begin({position, begins.op, begins.iteration, begins.op_started, begins.at, stream, plan})) {
+  if (running.group->begin({position, begins.op, begins.iteration, begins.op_started, begins.at}, stream, *plan)) {
     running.left = 0;
     consider(owner);
   }

@@ -26,14 +26,7 @@ namespace weft {
 
 class CollectiveTrial final : private InsideObserver {
  public:
-  /// A rank that begins its steps.
-  struct Begin {
-    std::uint32_t position = 0;  ///< in the group
-    OpId op;
-    std::uint64_t iteration = 0;
-    Time op_started;
-    Time at;
-  };
+  using Begin = CollectiveBegin;
   struct Timer {
     Time at;
     std::uint64_t number = 0;

@@ -45,6 +45,15 @@ class CollectivePort {
 /// MessageTags::pack_stream.
 std::uint64_t collective_stream(const RunningJob& job, RankId rank, const Op& description, OpId op, std::uint64_t iteration);
 
+/// A rank begins its steps of a collective.
+struct CollectiveBegin {
+  std::uint32_t position = 0;  ///< in the group
+  OpId op;
+  std::uint64_t iteration = 0;
+  Time op_started;
+  Time at;
+};
+
 class RankCollectives {
  public:
   /// Keeps a reference to the job.

@@ -8,6 +8,7 @@
 
 #include "core/check.hpp"
 #include "core/containers/free_slots.hpp"
+#include "network/flow/private_flows.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -240,8 +241,7 @@ void FlowFabric::move_flows(Time now) {
     flow.path_delay =
         delay_of(active, path.delay, flow.queue_pair) + last_latency(false) + staging_.delay(active.transfer.destination);
     const FlowSlot to = model_.move(slot, path.links, path.loads, now);
-    if (flows_.size() <= to.index()) flows_.resize(to.index() + 1);
-    flows_[to.index()] = flow;
+    note_flow(to, flow);
     if (congestion_ != nullptr) tell_congestion(to, active, nullptr);
     if (loads_) loads_->on_flow_starts(to, !active.is_of_packets);
     if (active.is_of_packets) std::ranges::replace(packet_flows_.at(flow.transfer), slot, to);
@@ -333,9 +333,8 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
     request.owner = slot;
     if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
     const FlowSlot flow = model_.start(request);
-    if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
     const Duration delay = delay_of(active, active.is_folded ? folded.delay : path.delay, i) + last;
-    flows_[flow.index()] = {slot, delay, false, i};
+    note_flow(flow, {slot, delay, false, i});
     if (congestion_ != nullptr) tell_congestion(flow, active, folded.folding);
     if (loads_) loads_->on_flow_starts(flow, !is_of_packets);
     if (is_of_packets) packet_flows_[slot].push_back(flow);
@@ -357,6 +356,11 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
     active.ideal = moving + shortest;
   }
   transfers_[slot] = active;
+}
+
+void FlowFabric::note_flow(FlowSlot slot, const ActiveFlow& flow) {
+  if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
+  flows_[slot.index()] = flow;
 }
 
 void FlowFabric::load_alone(LinkId link, double bits) {
@@ -449,15 +453,11 @@ void FlowFabric::adopt(const UnderWay& under_way) {
   active.is_owned = true;
   active.owner = under_way.owned.owner;
   const std::uint32_t slot = take_slot(transfers_, free_transfers_);
-  FlowRequest request;
+  FlowRequest request = request_of_one_way(transfer, under_way.inside_host, settings_);
   request.path = hashed_path(transfer.source, transfer.destination, transfer.connection).links;
-  request.wire_bytes = settings_.wire_bytes(transfer.size, under_way.inside_host);
-  request.cap_bps = settings_.queue_pair_cap_bps(under_way.inside_host);
   request.owner = slot;
-  if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
   const FlowSlot flow = model_.adopt(request, under_way.progress);
-  if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
-  flows_[flow.index()] = {slot, under_way.path_delay, false, 0};
+  note_flow(flow, {slot, under_way.path_delay, false, 0});
   transfers_[slot] = active;
 }
 
@@ -527,8 +527,7 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
   }
   request.owner = joint_owner | slot;
   const FlowSlot flow = model_.start(request);
-  if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
-  flows_[flow.index()] = {slot, Duration::zero(), true, 0};
+  note_flow(flow, {slot, Duration::zero(), true, 0});
   if (loads_) loads_->on_flow_starts(flow, true);
   if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.attempt});
   for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {

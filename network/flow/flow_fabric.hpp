@@ -215,6 +215,7 @@ class FlowFabric final : public Entity {
   /// Where bytes of transfers that were folded are counted.
   std::uint32_t account_of(const TransferFolding::FoldedPath& folded);
   void add_folded(const FlowModel::CountedBytes& counted, std::vector<Bytes>& by_link) const;
+  void note_flow(FlowSlot slot, const ActiveFlow& flow);
   void begin_joint(std::uint32_t slot, Time now, EventContext& context);
   void finish_joint(std::uint32_t slot, Time now, EventContext& context);
   Duration entry_latency(bool inside_host) const { return inside_host ? settings_.nvlink_latency : settings_.wqe_latency; }

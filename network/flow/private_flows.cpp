@@ -8,6 +8,14 @@
 
 namespace weft {
 
+FlowRequest request_of_one_way(const Transfer& transfer, bool inside_host, const FlowSettings& settings) {
+  FlowRequest request;
+  request.wire_bytes = settings.wire_bytes(transfer.size, inside_host);
+  request.cap_bps = settings.queue_pair_cap_bps(inside_host);
+  if (settings.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
+  return request;
+}
+
 PrivateFlows::PrivateFlows(const FlowSettings& settings, std::unique_ptr<AllocationPolicy> policy)
     : settings_(&settings), model_(std::move(policy)), on_link_(model_.policy().graph().link_count()) {}
 
@@ -71,12 +79,8 @@ void PrivateFlows::let_meet(std::uint32_t slot) {
 }
 
 FlowRequest PrivateFlows::request_of(const UnderWay& under_way) const {
-  const bool inside = under_way.way->inside_host;
-  FlowRequest request;
+  FlowRequest request = request_of_one_way(under_way.transfer, under_way.way->inside_host, *settings_);
   request.path = under_way.way->links;
-  request.wire_bytes = settings_->wire_bytes(under_way.transfer.size, inside);
-  request.cap_bps = settings_->queue_pair_cap_bps(inside);
-  if (settings_->priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(under_way.transfer.priority);
   return request;
 }
 

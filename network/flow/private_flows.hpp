@@ -38,6 +38,9 @@ struct PrivateWay {
   friend bool operator==(const PrivateWay&, const PrivateWay&) = default;
 };
 
+/// What a transfer that takes one way asks of the links, but for which they are.
+FlowRequest request_of_one_way(const Transfer& transfer, bool inside_host, const FlowSettings& settings);
+
 /// Told of transfers that have left their sources.
 class PrivateFlowsObserver {
  public:

@@ -103,15 +103,48 @@ void expect_alike(const Told& by_hosts, const Told& by_network) {
   EXPECT_EQ(by_hosts.summary.stopped_at, by_network.summary.stopped_at);
 }
 
-/// Clusters in which ranks of several jobs talk inside hosts and between them.
-class Drawn {
+/// What clusters are drawn with.
+class DrawnCluster {
  public:
-  explicit Drawn(std::uint32_t seed) : random_(34, seed, 1) {
+  std::string scenario() const { return text_; }
+  std::optional<Time> until;
+  std::vector<std::string> workloads;
+
+ protected:
+  explicit DrawnCluster(RandomStream random) : random_(random) {}
+
+  std::string pick(const std::vector<std::string>& choices) { return choices[random_.below(choices.size())]; }
+  static std::string setting(const std::string& name, const std::string& value) {
+    return fmt::format("set {{ name: \"{}\" value: \"{}\" }}", name, value);
+  }
+  void set(const std::string& name, const std::string& value) { text_ += setting(name, value) + "\n"; }
+
+  void add_topology(const std::string& inside) {
+    text_ = fmt::format("mode: FLOW\ntopology {{ builder: \"{}\" {} {} {} {} }}\n", pick({"rail_optimized", "clos"}),
+                        setting("hosts", std::to_string(hosts_)), setting("gpus_per_host", std::to_string(gpus_)),
+                        setting("nics_per_host", pick({"1", std::to_string(gpus_)})), setting("inside", inside));
+  }
+
+  void add_event(std::uint64_t number) {
+    const std::uint64_t at_us = random_.below(20'000);
+    const std::string what = pick({fmt::format("fail {{ part: \"host{}\" repair: \"2ms\" }}", random_.below(hosts_)),
+                                   fmt::format("drain {{ hosts: \"{}\" for: \"3ms\" }}", number), "cancel { job: \"job0\" }"});
+    text_ += fmt::format("event {{ at: \"{}us\" {} }}\n", at_us, what);
+  }
+
+  RandomStream random_;
+  std::uint64_t hosts_ = 4;
+  std::uint64_t gpus_ = 0;
+  std::string text_;
+};
+
+/// Clusters in which ranks of several jobs talk inside hosts and between them.
+class Drawn final : public DrawnCluster {
+ public:
+  explicit Drawn(std::uint32_t seed) : DrawnCluster({34, seed, 1}) {
     gpus_ = std::uint64_t{2} << random_.below(3);
     const std::string inside = pick({"nvswitch", "nvswitch", "nvswitch", "full_mesh"});
-    text_ = fmt::format("mode: FLOW\ntopology {{ builder: \"{}\" {} {} {} {} }}\n", pick({"rail_optimized", "clos"}),
-                        setting("hosts", "4"), setting("gpus_per_host", std::to_string(gpus_)),
-                        setting("nics_per_host", pick({"1", std::to_string(gpus_)})), setting("inside", inside));
+    add_topology(inside);
     const std::uint64_t jobs = 1 + random_.below(4);
     for (std::uint64_t job = 0; job < jobs; ++job) add_job(job);
     for (std::uint64_t event = random_.below(3); event > 0; --event) add_event(event);
@@ -135,16 +168,7 @@ class Drawn {
     if (random_.below(5) == 0) set("scheduler.fast_forward", "2");
   }
 
-  std::string scenario() const { return text_; }
-  std::optional<Time> until;
-
  private:
-  std::string pick(const std::vector<std::string>& choices) { return choices[random_.below(choices.size())]; }
-  static std::string setting(const std::string& name, const std::string& value) {
-    return fmt::format("set {{ name: \"{}\" value: \"{}\" }}", name, value);
-  }
-  void set(const std::string& name, const std::string& value) { text_ += setting(name, value) + "\n"; }
-
   void add_job(std::uint64_t number) {
     const std::uint64_t ranks = std::uint64_t{2} << random_.below(5);
     text_ +=
@@ -231,32 +255,16 @@ class Drawn {
     text += fmt::format("op {{ name: \"o{}\" collective {{ type: {} communicator: \"{}\"{} }}{} }}\n", op, type, group,
                         type == "BARRIER" ? "" : fmt::format(" size: \"{}\"", size), after);
   }
-
-  void add_event(std::uint64_t number) {
-    const std::uint64_t at_us = random_.below(20'000);
-    const std::string what = pick({fmt::format("fail {{ part: \"host{}\" repair: \"2ms\" }}", random_.below(4)),
-                                   fmt::format("drain {{ hosts: \"{}\" for: \"3ms\" }}", number), "cancel { job: \"job0\" }"});
-    text_ += fmt::format("event {{ at: \"{}us\" {} }}\n", at_us, what);
-  }
-
-  RandomStream random_;
-  std::uint64_t gpus_ = 0;
-  std::string text_;
-
- public:
-  std::vector<std::string> workloads;
 };
 
 /// Rings between hosts, one after the other or beside each other, that share links now and then
 /// with each other, with sends and with other jobs.
-class DrawnAcross {
+class DrawnAcross final : public DrawnCluster {
  public:
-  explicit DrawnAcross(std::uint32_t seed) : random_(34, seed, 2) {
+  explicit DrawnAcross(std::uint32_t seed) : DrawnCluster({34, seed, 2}) {
     hosts_ = std::array<std::uint64_t, 6>{4, 5, 6, 8, 12, 16}[random_.below(6)];
     gpus_ = std::uint64_t{1} << random_.below(3);
-    text_ = fmt::format("mode: FLOW\ntopology {{ builder: \"{}\" {} {} {} {} }}\n", pick({"rail_optimized", "clos"}),
-                        setting("hosts", std::to_string(hosts_)), setting("gpus_per_host", std::to_string(gpus_)),
-                        setting("nics_per_host", pick({"1", std::to_string(gpus_)})), setting("inside", "nvswitch"));
+    add_topology("nvswitch");
     const std::uint64_t jobs = 1 + random_.below(3);
     for (std::uint64_t job = 0; job < jobs; ++job) add_job(job);
     for (std::uint64_t event = random_.below(3); event > 0; --event) add_event(event);
@@ -279,16 +287,7 @@ class DrawnAcross {
     if (random_.below(4) == 0) until = Time::zero() + Duration::us(static_cast<std::int64_t>(random_.below(20'000)));
   }
 
-  std::string scenario() const { return text_; }
-  std::optional<Time> until;
-
  private:
-  std::string pick(const std::vector<std::string>& choices) { return choices[random_.below(choices.size())]; }
-  static std::string setting(const std::string& name, const std::string& value) {
-    return fmt::format("set {{ name: \"{}\" value: \"{}\" }}", name, value);
-  }
-  void set(const std::string& name, const std::string& value) { text_ += setting(name, value) + "\n"; }
-
   void add_job(std::uint64_t number) {
     const std::uint64_t ranks = gpus_ * (random_.below(2) == 0 || hosts_ % 2 == 1 ? hosts_ : hosts_ / 2);
     text_ +=
@@ -331,21 +330,6 @@ class DrawnAcross {
     }
     return text + "}\n";
   }
-
-  void add_event(std::uint64_t number) {
-    const std::uint64_t at_us = random_.below(20'000);
-    const std::string what = pick({fmt::format("fail {{ part: \"host{}\" repair: \"2ms\" }}", random_.below(hosts_)),
-                                   fmt::format("drain {{ hosts: \"{}\" for: \"3ms\" }}", number), "cancel { job: \"job0\" }"});
-    text_ += fmt::format("event {{ at: \"{}us\" {} }}\n", at_us, what);
-  }
-
-  RandomStream random_;
-  std::uint64_t hosts_ = 0;
-  std::uint64_t gpus_ = 0;
-  std::string text_;
-
- public:
-  std::vector<std::string> workloads;
 };
 
 template <class Drawing>

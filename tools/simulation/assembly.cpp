@@ -148,13 +148,6 @@ bool Assembly::may_carry_out_across() const {
          flow.host_to_fabric_min() > Duration::zero() && flow.fabric_to_host_min() > Duration::zero();
 }
 
-std::unique_ptr<AllocationPolicy> Assembly::make_private_policy(std::vector<double> capacities_bps) const {
-  const auto& module = find_module(allocation_policies(), "max_min", SourcePlace::named("flow.allocation"));
-  ParamSet params = scenario.parameters.of("max_min");
-  params.set("threads", "1", {});
-  return module.make(std::move(capacities_bps), params);
-}
-
 void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
   const Topology& topology = *scenario.topology;
   const auto host_count = static_cast<std::uint32_t>(topology.host_count());
@@ -170,7 +163,12 @@ void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
   }
   const auto host_settings = filled<HostSettings>(scenario.parameters.of("host"));
   if (has_private_links(host_settings.private_links)) {
-    const auto make = [this](std::vector<double> capacities_bps) { return make_private_policy(std::move(capacities_bps)); };
+    const auto& module = find_module(allocation_policies(), "max_min", SourcePlace::named("flow.allocation"));
+    ParamSet params = scenario.parameters.of("max_min");
+    params.set("threads", "1", {});
+    const auto make = [make_policy = module.make, params](std::vector<double> capacities_bps) {
+      return make_policy(std::move(capacities_bps), params);
+    };
     inside = std::make_unique<InsideWiring>(topology, *flow_settings, host_settings.reduction_time_per_mib, make);
     if (may_carry_out_across())
       across_door = std::make_unique<AcrossDoor>(topology, inside->replays, fabric, flow_settings->host_to_fabric_min());
@@ -271,10 +269,9 @@ void Assembly::add_network(EngineBuilder& builder, const std::vector<EntityId>& 
   }
   flow_fabric = made.get();
   if (across_door != nullptr) {
-    const auto make = [this](std::vector<double> capacities_bps) { return make_private_policy(std::move(capacities_bps)); };
-    const auto host_settings = filled<HostSettings>(scenario.parameters.of("host"));
-    across = std::make_unique<AcrossTraffic>(
-        AcrossWiring{*scenario.topology, *flow_settings, attempts, make, host_settings.reduction_time_per_mib, hosts}, *made);
+    const AcrossWiring wiring{
+        *scenario.topology, *flow_settings, attempts, inside->make_policy, inside->reduction_time_per_mib, hosts};
+    across = std::make_unique<AcrossTraffic>(wiring, *made);
     made->take_in(*across);
   }
   builder.define(fabric, std::move(made));

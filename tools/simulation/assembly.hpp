@@ -98,7 +98,6 @@ struct Assembly {
   std::unique_ptr<NetworkPort> make_port() const;
   bool has_private_links(PrivateLinksUse use) const;
   bool may_carry_out_across() const;
-  std::unique_ptr<AllocationPolicy> make_private_policy(std::vector<double> capacities_bps) const;
 };
 
 }  // namespace weft
