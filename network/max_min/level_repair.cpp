@@ -8,6 +8,9 @@ namespace weft {
 
 namespace {
 
+/// Compilers choose between two of these without a branch.
+using TwoDoubles = double __attribute__((vector_size(16)));
+
 bool stands_before(std::span<const std::uint32_t> path, std::uint32_t hop) {
   const auto end = path.begin() + hop;
   return std::find(path.begin(), end, path[hop]) != end;
@@ -92,7 +95,7 @@ void LevelState::on_removed(FlowSlot slot) { add_loads(slot, -1); }
 
 bool LevelState::on_capacity_changed(LinkId id) {
   Link& link = links_[id.index()];
-  link.capacity = graph_.capacity(id);
+  link.set_capacity(graph_.capacity(id));
   link.changes = unknown;
   link.next_known = false;
   if (link.capacity <= highest_[id.index()]) return false;
@@ -108,7 +111,7 @@ bool LevelState::on_capacity_changed(LinkId id) {
 
 void LevelState::take_over(std::span<const LinkId> links, std::span<const double> levels) {
   for (const LinkId link : links) {
-    links_[link.index()].level = levels[link.index()];
+    links_[link.index()].set_level(levels[link.index()]);
     links_[link.index()].changes = unknown;
     links_[link.index()].next_known = false;
   }
@@ -130,7 +133,7 @@ bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uin
     const Entry entry = queue_.back();
     queue_.pop_back();
     LevelState::Link& link = state.links_[entry.link];
-    if (!link.queued || link.version != entry.version) continue;
+    if (!link.queued || link.key != entry.key) continue;
     link.queued = false;
     // Other links' new levels put many a link in order before its turn comes.
     if (link.is_in_order()) continue;
@@ -172,7 +175,7 @@ void LevelRepair::push(std::uint32_t id, double key) {
   if (link.queued && link.key <= key) return;
   link.queued = true;
   link.key = key;
-  queue_.push_back({key, id, ++link.version});
+  queue_.push_back({key, id});
   std::push_heap(queue_.begin(), queue_.end());
 }
 
@@ -187,43 +190,45 @@ void LevelRepair::sum(std::uint32_t id) {
   if (shares_.size() < members.size()) shares_.resize(members.size());
   Share* const shares = shares_.data();
   const LevelState::Flow* const flows = state_->flows_.data();
+  // Of the flows that want less than a share, which leave the rest to the others. No branches, as
+  // none could be foreseen.
+  double share = link.level;
+  std::int64_t sharing = 0;
+  TwoDoubles weight_and_rest{0, capacity};
+  const auto look_at = [&](Share of_flow) {
+    const TwoDoubles without{of_flow.without, of_flow.without};
+    const auto shares_rest = without >= TwoDoubles{share, share};
+    weight_and_rest += shares_rest ? TwoDoubles{of_flow.amount, 0} : TwoDoubles{0, -(of_flow.amount * of_flow.without)};
+    sharing -= shares_rest[0];
+  };
   double wanted = 0;
-  double load = 0;
-  double filling = 0;
   double weight = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const LevelState::Flow& flow = flows[members[i].flow.index()];
-    const Share share{flow.weight * graph.load(members[i]), flow.without(id)};
-    shares[i] = share;
-    weight += share.amount;
-    wanted += share.amount * share.without;
-    load += share.amount * flow.least;
-    filling += flow.fills(id, link.level) ? share.amount : 0.0;
+    const Share of_flow{flow.weight * graph.load(members[i]), flow.without(id)};
+    shares[i] = of_flow;
+    weight += of_flow.amount;
+    wanted += of_flow.amount * of_flow.without;
+    look_at(of_flow);
   }
-  link.set_load(load, filling);
+  link.set_excess(sharing > 0 ? share * weight_and_rest[0] - weight_and_rest[1] : wanted - capacity, weight_and_rest[0]);
   link.next_known = true;
   link.next = LevelState::infinite;
   if (wanted <= capacity * (1 + LevelState::same_level)) return;
-  // Flows that want less than an equal share leave the rest to the others, whose share can only
-  // grow.
-  double share = capacity / weight;
-  std::size_t sharing = members.size();
-  while (sharing > 0) {
-    double rest = capacity;
-    std::size_t still_sharing = 0;
-    weight = 0;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      const auto [amount, without] = shares[i];
-      const bool shares_rest = without >= share;
-      still_sharing += shares_rest ? 1 : 0;
-      weight += shares_rest ? amount : 0.0;
-      rest -= shares_rest ? 0.0 : amount * without;
-    }
-    if (still_sharing == sharing) break;
-    sharing = still_sharing;
-    if (sharing > 0) share = std::max(share, rest / weight);
+  // Newton's method. From wherever it begins, the first step leads to the root or below, and from
+  // then on the share can only grow.
+  share = sharing > 0 ? weight_and_rest[1] / weight_and_rest[0] : capacity / weight;
+  if (sharing == 0) sharing = static_cast<std::int64_t>(members.size());
+  while (true) {
+    const std::int64_t sharing_before = sharing;
+    sharing = 0;
+    weight_and_rest = TwoDoubles{0, capacity};
+    for (std::size_t i = 0; i < members.size(); ++i) look_at(shares[i]);
+    if (sharing == sharing_before) break;
+    if (sharing == 0) return;
+    share = std::max(share, weight_and_rest[1] / weight_and_rest[0]);
   }
-  if (sharing > 0) link.next = share;
+  link.next = share;
 }
 
 /// Gives the link its next level and tells its flows and their links.
@@ -233,7 +238,7 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
   LevelState::Link& link = links[id];
   const double new_level = link.next;
   const double lower = std::min(link.level, new_level);
-  link.level = new_level;
+  link.set_level(new_level);
   link.marked = true;  // what its own level does to its flows does not count for its equation
   ++counters_.links_set;
   double load = 0;
@@ -252,7 +257,7 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
     tell(member.flow, id, touched);
   }
   link.marked = false;
-  link.set_load(load, filling);
+  link.set_excess(load - link.capacity, filling);
   // The level just found stays the root until one of the flows moves for another reason.
   link.next_known = true;
 }
@@ -281,31 +286,45 @@ inline void LevelRepair::tell(FlowSlot slot, std::uint32_t id, std::vector<FlowS
     return;
   }
   state_->touch(slot, touched);
+  const std::span<const double> loads = state_->graph_.loads(slot);
+  if (loads.empty()) {
+    tell_links(slot, before.least, [](std::size_t) { return 1.0; });
+  } else {
+    tell_links(slot, before.least, [&](std::size_t hop) { return loads[hop]; });
+  }
+}
+
+/// What the flow gets of its links has moved from `before` to its least.
+template <typename LoadOf>
+inline void LevelRepair::tell_links(FlowSlot slot, double before, LoadOf load_of) {
   // Copies, so that nothing is read again after each write to a link; and no branches, as none
   // could be foreseen.
-  const LevelState::Limits after = flow;
+  LevelState::Link* const links = state_->links_.data();
+  const LevelState::Flow& flow = state_->flows_[slot.index()];
+  const double after = flow.least;
   const double weight = flow.weight;
-  const double more = weight * (after.least - before.least);
+  const double more = weight * (after - before);
   const std::span<const std::uint32_t> path = state_->path(slot);
-  const std::span<const double> loads = state_->graph_.loads(slot);
   std::uint32_t* const marked = marked_.data();
   std::size_t marked_count = marked_count_;
   for (std::size_t i = 0; i < path.size(); ++i) {
-    const std::uint32_t other_id = path[i];
-    LevelState::Link& other = links[other_id];
-    const double load = loads.empty() ? 1.0 : loads[i];
-    const int filled = before.fills(other_id, other.level) ? 1 : 0;
-    const int fills = after.fills(other_id, other.level) ? 1 : 0;
+    LevelState::Link& link = links[path[i]];
+    const double load = load_of(i);
+    const double amount = weight * load;
+    // The flow's limit has a level of its least, so that Limits::fills() says no more; but for the
+    // link that is published, which does not count.
+    const double filled = before >= link.level ? amount : 0.0;
+    const double fills = after >= link.level ? amount : 0.0;
     // Not held against excess_max: a link with so much more than its capacity is summed before its
     // excess counts.
-    other.excess += more * load;
-    other.weight += weight * load * (fills - filled);
-    ++other.changes;
-    other.next_known = false;
-    const bool is_news = !(other.marked | ((other.level == LevelState::infinite) & other.is_clear()));
-    marked[marked_count] = other_id;
+    link.excess += more * load;
+    link.weight += fills - filled;
+    ++link.changes;
+    link.next_known = false;
+    const bool is_news = !(link.marked | link.is_clear());
+    marked[marked_count] = path[i];
     marked_count += is_news ? 1 : 0;
-    other.marked |= is_news;
+    link.marked |= is_news;
   }
   marked_count_ = marked_count;
 }

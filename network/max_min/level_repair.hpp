@@ -24,6 +24,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -91,29 +92,37 @@ class LevelState {
 
   /// A cache line each.
   struct alignas(64) Link {
-    explicit Link(double capacity_now) : excess(-capacity_now), capacity(capacity_now) {}
+    explicit Link(double capacity_now) : excess(-capacity_now) { set_capacity(capacity_now); }
 
     double level = infinite;
     double excess;  ///< sum of a min(level, u) - capacity, which is load - capacity; if known
     /// Sum of a over flows with u >= level, if the level is finite and the excess known.
     double weight = 0;
-    double capacity;  ///< as in the graph
-    double next = 0;  ///< the level that puts the link in order, if known
-    double key = infinite;
-    std::uint32_t version = 0;  ///< of the queue entry that counts
+    double capacity = 0;     ///< as in the graph
+    double clear_below = 0;  ///< excess with which it is surely nobody's bottleneck; none if it is
+    double next = 0;         ///< the level that puts the link in order, if known
+    double key = infinite;   ///< of the queue entry that counts, if it is queued
     std::uint32_t changes = 0;  ///< of the excess since it was summed
     bool next_known = false;
     bool queued = false;
     bool marked = false;
 
     bool excess_known() const { return changes <= changes_max; }
-    /// Surely nobody's bottleneck. Requires: infinite level.
-    bool is_clear() const { return excess_known() & (excess <= surely_fits * capacity); }
+    /// Has an infinite level, and surely is nobody's bottleneck.
+    bool is_clear() const { return excess_known() & (excess <= clear_below); }
     bool is_in_order() const {
       return level == infinite ? is_clear() : excess_known() && std::abs(excess) <= same_level * level * weight;
     }
-    void set_load(double load, double filling) {
-      excess = load - capacity;
+    void set_level(double to) {
+      level = to;
+      clear_below = level == infinite ? surely_fits * capacity : -infinite;
+    }
+    void set_capacity(double to) {
+      capacity = to;
+      set_level(level);
+    }
+    void set_excess(double summed, double filling) {
+      excess = summed;
       weight = filling;
       changes = excess <= excess_max * capacity ? 0 : unknown;
     }
@@ -126,12 +135,17 @@ class LevelState {
   };
   static constexpr std::size_t links_inside = 6;
   static constexpr std::uint8_t is_long = UINT8_MAX;
+  /// Without a branch, which nobody could foresee.
+  static double chosen(bool first, double if_so, double if_not) {
+    const std::uint64_t mask = std::uint64_t{0} - static_cast<std::uint64_t>(first);
+    return std::bit_cast<double>((std::bit_cast<std::uint64_t>(if_so) & mask) | (std::bit_cast<std::uint64_t>(if_not) & ~mask));
+  }
   /// What limits a flow.
   struct Limits {
     double least = infinite;          ///< of the levels of its links and its own bound
     double second = infinite;         ///< the same without the link `limit`
     std::uint32_t limit = by_itself;  ///< the link that gives `least`
-    double without(std::uint32_t link) const { return limit == link ? second : least; }
+    double without(std::uint32_t link) const { return chosen(limit == link, second, least); }
     /// Without the link, the flow would get its level or more.
     bool fills(std::uint32_t link, double level) const { return (limit == link) | (least >= level); }
   };
@@ -182,7 +196,6 @@ class LevelRepair {
   struct Entry {
     double key;
     std::uint32_t link;
-    std::uint32_t version;
     /// For the standard heaps, which keep the greatest in front: the smallest key, then the
     /// smallest link, is greatest.
     friend bool operator<(const Entry& a, const Entry& b) { return a.key != b.key ? a.key > b.key : a.link > b.link; }
@@ -197,6 +210,8 @@ class LevelRepair {
   void sum(std::uint32_t link);
   void publish(std::uint32_t link, std::vector<FlowSlot>& touched);
   void tell(FlowSlot flow, std::uint32_t link, std::vector<FlowSlot>& touched);
+  template <typename LoadOf>
+  void tell_links(FlowSlot flow, double before, LoadOf load_of);
   void drop_queue();
 
   LevelState* state_ = nullptr;
