@@ -5,6 +5,14 @@
 
 namespace weft {
 
+namespace {
+
+// A queue with more places is made smaller when no more than one in so many is taken.
+constexpr std::size_t places_kept = std::size_t{1} << 16;
+constexpr std::size_t places_per_event = 8;
+
+}  // namespace
+
 EventQueue::EventQueue() : heap_(root_place, Record{0, 0}) {}
 
 void EventQueue::push(const Event& event) {
@@ -57,7 +65,28 @@ Event EventQueue::pop() {
     __builtin_prefetch(&top());
   }
   free_slots_.push_back(static_cast<std::uint32_t>(slot));
+  if (slab_.size() > places_kept && places_per_event * size() < slab_.size()) [[unlikely]] {
+    const Event event = slab_[slot];
+    give_back();
+    return event;
+  }
   return slab_[slot];
+}
+
+/// Events take the first places, in a slab and a heap that they fill.
+void EventQueue::give_back() {
+  std::vector<Record, CacheLineAllocator<Record>> heap(heap_.begin(), heap_.end());
+  std::vector<Event, CacheLineAllocator<Event>> slab;
+  slab.reserve(size());
+  for (std::size_t place = root_place; place < heap.size(); ++place) {
+    Record& record = heap[place];
+    const std::size_t slot = slab.size();
+    slab.push_back(slab_[slot_of(record)]);
+    record.order_and_slot = (record.order_and_slot & ~slot_mask) | slot;
+  }
+  heap_.swap(heap);
+  slab_.swap(slab);
+  std::vector<std::uint32_t>().swap(free_slots_);
 }
 
 void EventQueue::sift_up(std::size_t place, Record record) {

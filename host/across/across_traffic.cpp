@@ -50,7 +50,7 @@ std::optional<std::uint32_t> AcrossTraffic::take_awake(Time now) {
   return std::nullopt;
 }
 
-void AcrossTraffic::begin_instant(std::span<const Transfer> entering, Time now) {
+void AcrossTraffic::begin_instant(const std::deque<Transfer>& entering, Time now) {
   for (const CollectiveBegins& begins : begins_) {
     if (!fabric_.is_stopped(begins.attempt)) begin(begins, now);
   }

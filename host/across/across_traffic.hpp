@@ -58,7 +58,7 @@ class AcrossTraffic final : public FabricResident {
 
   void take(const Event& message) override;
   void on_stopped(AttemptId attempt) override { stopped_.push_back(attempt); }
-  void begin_instant(std::span<const Transfer> entering, Time now) override;
+  void begin_instant(const std::deque<Transfer>& entering, Time now) override;
   void on_left(const OwnedTransfer& left, Time sent, Time delivered) override;
   void go_on(EventContext& context) override;
   std::vector<OwnedTransfer> take_entering() override { return std::exchange(due_, {}); }

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t near_share = 8;       // one flow in so many is near after a refill
 constexpr std::size_t near_flows_min = 64;  // a refill is not worth less
+// Of memory for what is far, and once was: kept, even if it holds little.
+constexpr std::size_t far_kept = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -17,7 +19,7 @@ void CompletionQueue::set(FlowSlot flow, Time finish) {
   if (items_.size() <= flow.index()) items_.resize(flow.index() + 1);
   Item& item = items_[flow.index()];
   item.finish = finish;
-  switch (item.place) {
+  switch (item.where.place()) {
     case Place::none:
       if (finish < horizon_) {
         push_near(flow);
@@ -26,7 +28,7 @@ void CompletionQueue::set(FlowSlot flow, Time finish) {
       }
       return;
     case Place::near:
-      if (finish < item.key) push_near(flow);
+      if (finish < item.where.key()) push_near(flow);
       return;
     case Place::far:
       if (finish < horizon_) {
@@ -39,30 +41,34 @@ void CompletionQueue::set(FlowSlot flow, Time finish) {
 
 void CompletionQueue::remove(FlowSlot flow) {
   Item& item = items_[flow.index()];
-  if (item.place == Place::far) leave_far(flow);
+  if (item.where.place() == Place::far) leave_far(flow);
   // The heap entry of a near flow stays behind: its key is not the item's any more.
   item = Item{};
 }
 
+void CompletionQueue::give_back() {
+  items_ = {};
+  heap_ = {};
+  far_ = {};
+  finishes_ = {};
+}
+
 void CompletionQueue::push_near(FlowSlot flow) {
   Item& item = items_[flow.index()];
-  item.place = Place::near;
-  item.key = item.finish;
-  heap_.push_back({item.key, flow});
+  item.where = Whereabouts::near(item.finish);
+  heap_.push_back({item.finish, flow});
   std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
 }
 
 void CompletionQueue::push_far(FlowSlot flow) {
-  Item& item = items_[flow.index()];
-  item.place = Place::far;
-  item.far_position = static_cast<std::uint32_t>(far_.size());
+  items_[flow.index()].where = Whereabouts::far(far_.size());
   far_.push_back(flow);
 }
 
 void CompletionQueue::leave_far(FlowSlot flow) {
-  const std::uint32_t position = items_[flow.index()].far_position;
+  const std::size_t position = items_[flow.index()].where.position();
   far_[position] = far_.back();
-  items_[far_[position].index()].far_position = position;
+  items_[far_[position].index()].where = Whereabouts::far(position);
   far_.pop_back();
 }
 
@@ -75,7 +81,7 @@ bool CompletionQueue::clean_top() {
   while (!heap_.empty()) {
     const Entry top = heap_.front();
     Item& item = items_[top.flow.index()];
-    if (item.place == Place::near && item.key == top.key) {
+    if (item.where.is_near(top.key)) {
       if (item.finish == top.key) return true;
       pop_entry();
       if (item.finish < horizon_) {
@@ -109,6 +115,8 @@ bool CompletionQueue::refill() {
       ++i;
     }
   }
+  if (finishes_.size() > far_kept) finishes_ = {};
+  if (far_.capacity() > far_kept && far_.size() < far_.capacity() / 8) far_.shrink_to_fit();
   return true;
 }
 

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/values/units.hpp"
@@ -30,6 +31,8 @@ class CompletionQueue {
   /// never.
   void set(FlowSlot flow, Time finish);
   void remove(FlowSlot flow);
+  /// The memory that flows took. Requires: there are none.
+  void give_back();
   Time finish(FlowSlot flow) const { return items_[flow.index()].finish; }
 
   /// Earliest finish; Time::max() if none ever does.
@@ -39,12 +42,29 @@ class CompletionQueue {
 
  private:
   enum class Place : std::uint8_t { none, near, far };
+  /// Where a flow is: near, with the key of the heap entry that counts, or far, at a position in
+  /// far_.
+  class Whereabouts {
+   public:
+    Whereabouts() = default;
+    static Whereabouts near(Time key) { return Whereabouts(key.in_ticks()); }
+    static Whereabouts far(std::size_t position) { return Whereabouts(-1 - static_cast<std::int64_t>(position)); }
+    Place place() const { return packed_ == nowhere ? Place::none : packed_ >= 0 ? Place::near : Place::far; }
+    /// Whether it is near, with this key.
+    bool is_near(Time key) const { return packed_ == key.in_ticks(); }
+    Time key() const { return Time::at_ticks(packed_); }
+    std::size_t position() const { return static_cast<std::size_t>(-1 - packed_); }
+
+   private:
+    static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::min();
+    explicit Whereabouts(std::int64_t packed) : packed_(packed) {}
+    std::int64_t packed_ = nowhere;
+  };
   struct Item {
     Time finish = Time::max();
-    Time key = Time::max();          ///< of the heap entry that counts, while near
-    std::uint32_t far_position = 0;  ///< while far
-    Place place = Place::none;
+    Whereabouts where;
   };
+  static_assert(sizeof(Item) == 16, "there may be tens of millions");
   struct Entry {
     Time key;
     FlowSlot flow;

@@ -18,7 +18,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <deque>
 #include <vector>
 
 #include "core/engine/entity.hpp"
@@ -41,7 +41,7 @@ class FabricResident {
   /// The ranks of an attempt are gone, at the instant that comes next.
   virtual void on_stopped(AttemptId attempt) = 0;
   /// `entering`: what hosts hand over for this instant.
-  virtual void begin_instant(std::span<const Transfer> entering, Time now) = 0;
+  virtual void begin_instant(const std::deque<Transfer>& entering, Time now) = 0;
   /// The fabric does not tell the ends.
   virtual void on_left(const OwnedTransfer& left, Time sent, Time delivered) = 0;
   virtual void go_on(EventContext& context) = 0;

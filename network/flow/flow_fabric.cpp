@@ -24,7 +24,7 @@ constexpr Bytes endless = Bytes::of(std::numeric_limits<std::int64_t>::max());
 /// Kept of each endpoint; in collectives ranks send by few again and again.
 constexpr std::size_t hashed_paths_of_endpoint = 8;
 /// Tells owners of flows that are joint operations from transfers.
-constexpr std::uint64_t joint_owner = std::uint64_t{1} << 32;
+constexpr std::uint32_t joint_owner = std::uint32_t{1} << 31;
 
 }  // namespace
 
@@ -151,7 +151,8 @@ void FlowFabric::settle(EventContext& context) {
   change_cables(now);
   change_routes(now);
   if (resident_ != nullptr) resident_->go_on(context);
-  for (const Transfer& transfer : entering_) {
+  for (; !entering_.empty(); entering_.pop_front()) {
+    const Transfer& transfer = entering_.front();
     if (is_stopped(transfer.attempt)) continue;
     if (SwitchOperationName::is_one(transfer.destination)) {
       join(transfer, now, context);
@@ -159,7 +160,6 @@ void FlowFabric::settle(EventContext& context) {
       begin({transfer}, Origin::host, now, context);
     }
   }
-  entering_.clear();
   if (resident_ != nullptr) {
     for (const OwnedTransfer& owned : resident_->take_entering()) begin(owned, Origin::resident, now, context);
   }
@@ -292,9 +292,9 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
   active.owner = entering.owner;
   if (!is_of_packets && !is_control(transfer)) active.id = FlowId(next_id_++);
   active.inside_host = inside_host_.joins(transfer.source, transfer.destination);
-  active.entry_latency =
+  const Duration entry =
       entry_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.source));
-  active.start = now - active.entry_latency;
+  active.start = now - entry;
   const TransferFolding::FoldedPath folded = folding_ == nullptr ? TransferFolding::FoldedPath{} : folding_->path(transfer);
   active.multiplicity = folded.multiplicity;
   active.is_folded = folded.folding != nullptr;
@@ -307,7 +307,7 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
     const PathDelay path = active.is_folded ? folded.delay : path_of(transfer, 0, active.inside_host).delay;
     const Duration delay = path.of_empty(settings_.wire_format.train(Bytes::zero())) + last;
     active.arrival = now + delay;
-    active.ideal = delay;
+    active.ideal = entry + delay;
     finish(active, now, context);
     return;
   }
@@ -334,7 +334,7 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
     if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
     const FlowSlot flow = model_.start(request);
     const Duration delay = delay_of(active, active.is_folded ? folded.delay : path.delay, i) + last;
-    note_flow(flow, {slot, delay, false, i});
+    note_flow(flow, {slot, i, false, delay});
     if (congestion_ != nullptr) tell_congestion(flow, active, folded.folding);
     if (loads_) loads_->on_flow_starts(flow, !is_of_packets);
     if (is_of_packets) packet_flows_[slot].push_back(flow);
@@ -353,7 +353,7 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
     const Bytes largest = settings_.wire_bytes(part_of(transfer.size, queue_pairs, 0), active.inside_host);
     const Duration moving = only_way_bps > 0 ? fluid_transmit_time(largest.in_bits() / std::min(cap_bps, only_way_bps), 1.0)
                                              : moving_time_alone(largest, cap_bps);
-    active.ideal = moving + shortest;
+    active.ideal = entry + moving + shortest;
   }
   transfers_[slot] = active;
 }
@@ -396,7 +396,7 @@ void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& co
   finished.transfer = active.transfer;
   finished.start = active.start;
   finished.end = active.arrival;
-  finished.ideal = active.ideal + active.entry_latency;
+  finished.ideal = active.ideal;
   finished.inside_host = active.inside_host;
   finished.multiplicity = active.multiplicity;
   observer_->on_transfer_finished(finished);
@@ -431,7 +431,7 @@ std::vector<FlowFabric::UnderWay> FlowFabric::take_out(std::span<const LinkId> l
                      active.id,
                      active.start,
                      of_flow.path_delay,
-                     active.ideal,
+                     active.ideal - entry_latency(active.inside_host),
                      model_.take_out(flow),
                      active.inside_host});
     active.flows_left = 0;
@@ -446,8 +446,7 @@ void FlowFabric::adopt(const UnderWay& under_way) {
   active.transfer = transfer;
   active.id = under_way.id.is_none() ? new_id() : under_way.id;
   active.start = under_way.start;
-  active.entry_latency = entry_latency(under_way.inside_host);
-  active.ideal = under_way.ideal;
+  active.ideal = entry_latency(under_way.inside_host) + under_way.ideal;
   active.flows_left = 1;
   active.inside_host = under_way.inside_host;
   active.is_owned = true;
@@ -457,7 +456,7 @@ void FlowFabric::adopt(const UnderWay& under_way) {
   request.path = hashed_path(transfer.source, transfer.destination, transfer.connection).links;
   request.owner = slot;
   const FlowSlot flow = model_.adopt(request, under_way.progress);
-  note_flow(flow, {slot, under_way.path_delay, false, 0});
+  note_flow(flow, {slot, 0, false, under_way.path_delay});
   transfers_[slot] = active;
 }
 
@@ -527,7 +526,7 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
   }
   request.owner = joint_owner | slot;
   const FlowSlot flow = model_.start(request);
-  note_flow(flow, {slot, Duration::zero(), true, 0});
+  note_flow(flow, {slot, 0, true, Duration::zero()});
   if (loads_) loads_->on_flow_starts(flow, true);
   if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.attempt});
   for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {

@@ -27,6 +27,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -160,27 +161,28 @@ class FlowFabric final : public Entity {
  private:
   struct ActiveTransfer {
     Transfer transfer;
-    FlowId id;
     Time start;
-    Time arrival;                  ///< latest of its queue pairs that have left
-    Duration entry_latency;        ///< from being handed over until entering the network
-    Duration ideal;                ///< from entering the network
-    std::uint32_t flows_left = 0;  ///< 0 while the slot is free
+    Time arrival;    ///< latest of its queue pairs that have left
+    Duration ideal;  ///< from being handed over
+    FlowId id;
     std::uint32_t multiplicity = 1;
-    bool inside_host = false;
-    bool is_folded = false;
-    bool is_of_packets = false;
-    bool is_owned = false;    ///< by the resident
-    std::uint32_t owner = 0;  ///< then
+    std::uint32_t flows_left : 28 = 0;  ///< 0 while the slot is free
+    bool inside_host : 1 = false;
+    bool is_folded : 1 = false;
+    bool is_of_packets : 1 = false;
+    bool is_owned : 1 = false;  ///< by the resident
+    std::uint32_t owner = 0;    ///< then
   };
+  static_assert(sizeof(ActiveTransfer) == 72, "there may be tens of millions");
   /// What a flow's completion needs: which transfer, and how far it is from the source to the
   /// destination.
   struct ActiveFlow {
     std::uint32_t transfer = 0;  ///< slot of a transfer or of a joint operation
+    std::uint32_t queue_pair : 31 = 0;
+    bool is_joint : 1 = false;
     Duration path_delay;
-    bool is_joint = false;
-    std::uint32_t queue_pair = 0;
   };
+  static_assert(sizeof(ActiveFlow) == 16, "there may be tens of millions");
   /// An operation in switches that members have joined.
   struct JointOperation {
     struct Joined {
@@ -265,7 +267,7 @@ class FlowFabric final : public Entity {
 
   std::vector<CableChanges> cable_changes_;  ///< of this instant
   CableOutages outages_;
-  std::vector<Transfer> entering_;          ///< transfers of this instant
+  std::deque<Transfer> entering_;           ///< transfers of this instant; many in a large collective
   std::vector<Transfer> packets_entering_;  ///< likewise, of packets
   std::vector<Transfer> packets_leaving_;
   std::vector<bool> stopped_;  ///< by AttemptId

@@ -30,8 +30,10 @@ Bytes moved_bytes(Bytes wire_bytes, const FlowProgress& progress, Time now) {
   return Bytes::of(static_cast<std::int64_t>(std::floor((wire_bytes.in_bits() - left) / Bytes::of(1).in_bits())));
 }
 
-FlowModel::FlowModel(std::unique_ptr<AllocationPolicy> policy)
-    : policy_(std::move(policy)), link_bytes_{std::vector<Bytes>(policy_->graph().link_count()), {}, {}, {}} {}
+FlowModel::FlowModel(std::unique_ptr<AllocationPolicy> policy, std::size_t slots_kept)
+    : policy_(std::move(policy)),
+      slots_kept_(slots_kept),
+      link_bytes_{std::vector<Bytes>(policy_->graph().link_count()), {}, {}, {}} {}
 
 FlowSlot FlowModel::start(const FlowRequest& request) { return add(request, std::numeric_limits<double>::quiet_NaN()); }
 
@@ -41,7 +43,7 @@ FlowSlot FlowModel::add(const FlowRequest& request, double rate_before) {
   const FlowSlot slot = policy_->add_flow(demand);
   if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
   flows_[slot.index()] = {
-      request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, request.owner, flows_started_++, request.account};
+      request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, flows_started_++, request.owner, request.account};
   active_flows_peak_ = std::max(active_flows_peak_, active_flows());
   changed_ = true;
   return slot;
@@ -123,6 +125,11 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   std::sort(done.begin() + static_cast<std::ptrdiff_t>(first), done.end(),
             [](const FlowCompletion& a, const FlowCompletion& b) { return a.serial < b.serial; });
   changed_ = true;
+  if (active_flows() > 0 || flows_.size() <= slots_kept_) return;
+  policy_->give_back();
+  queue_.give_back();
+  flows_ = {};
+  due_ = {};
 }
 
 void FlowModel::LinkBytes::add(std::uint32_t account, std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads,

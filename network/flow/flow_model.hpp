@@ -52,7 +52,7 @@ struct FlowRequest {
   Bytes wire_bytes;              ///< > 0
   double weight = 1.0;
   double cap_bps = std::numeric_limits<double>::infinity();
-  std::uint64_t owner = 0;  ///< comes back on completion
+  std::uint32_t owner = 0;  ///< comes back on completion
   /// By link of the path, what it carries per byte of the flow; empty: 1 each.
   std::span<const double> loads = {};
   /// Class; a higher one goes first (network/max_min/flow_link_graph)
@@ -74,13 +74,13 @@ Bytes moved_bytes(Bytes wire_bytes, const FlowProgress& progress, Time now);
 /// A flow that has moved all its bytes.
 struct FlowCompletion {
   FlowSlot flow;  ///< the slot it had; free again
-  std::uint64_t owner = 0;
+  std::uint32_t owner = 0;
   std::uint64_t serial = 0;  ///< flows are numbered in order of their start
 };
 
 /// A flow that stands still.
 struct StalledFlow {
-  std::uint64_t owner = 0;
+  std::uint32_t owner = 0;
   std::uint64_t serial = 0;
   /// Of its path: one without capacity, or else one that others fill, or else the first.
   LinkId link;
@@ -100,7 +100,8 @@ class RateObserver {
 
 class FlowModel {
  public:
-  explicit FlowModel(std::unique_ptr<AllocationPolicy> policy);
+  /// When no flow is left, memory for more slots than `slots_kept` is given back.
+  explicit FlowModel(std::unique_ptr<AllocationPolicy> policy, std::size_t slots_kept = std::size_t{1} << 20);
 
   /// From now on; it outlives the model. Without one nothing is lost on it.
   void watch(RateObserver& observer) { observer_ = &observer; }
@@ -160,10 +161,11 @@ class FlowModel {
     double rate_bps = 0;        ///< since last_change
     Time last_change;
     Bytes wire_bytes;
-    std::uint64_t owner = 0;
     std::uint64_t serial = 0;
+    std::uint32_t owner = 0;
     std::uint32_t account = 0;
   };
+  static_assert(sizeof(Flow) == 48, "there may be tens of millions");
 
   /// What went over each link.
   struct LinkBytes {
@@ -185,6 +187,7 @@ class FlowModel {
   Bytes moved_bytes(const Flow& flow, Time now) const;
 
   std::unique_ptr<AllocationPolicy> policy_;
+  std::size_t slots_kept_;
   RateObserver* observer_ = nullptr;
   CompletionQueue queue_;
   std::vector<Flow> flows_;  ///< by slot

@@ -47,6 +47,8 @@ class AllocationPolicy {
   /// Ends the batch. The result is valid until the next call of anything but rate() and graph().
   virtual std::span<const FlowSlot> update() = 0;
   virtual double rate(FlowSlot flow) const = 0;
+  /// The memory that flows took; slots begin anew. Requires: there are no flows.
+  virtual void give_back() = 0;
   virtual const FlowLinkGraph& graph() const = 0;
 };
 

@@ -46,6 +46,8 @@ struct BucketSolveState {
 
   /// Fits the arrays to the graph.
   void resize(const FlowLinkGraph& graph);
+  /// The memory that flows took.
+  void give_back() { rates = {}; }
 
   std::vector<double> rates;  ///< by flow slot: the result
   /// By link: the result, rate per weight; infinite = not a bottleneck.

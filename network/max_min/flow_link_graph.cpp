@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/max_min/flow_link_graph.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -53,13 +54,13 @@ void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
     free_hops_[length].pop_back();
   }
   flow.hop_count = static_cast<std::uint32_t>(length);
-  flow.weight = demand.weight;
-  flow.cap = demand.cap;
   for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
     const LinkId link = demand.links[i];
     WEFT_CHECK(link.index() < members_.size(), "a flow uses links that exist");
     Members& members = members_[link.index()];
     hops_[flow.first_hop + i] = {link, static_cast<std::uint32_t>(members.size())};
+    // By a quarter at a time, so that what is not used is little.
+    if (members.size() == members.capacity()) members.reserve(members.size() + std::max<std::size_t>(8, members.size() / 4));
     members.push_back({slot, i});
   }
   if (!demand.loads.empty() || !loads_.empty()) {
@@ -70,13 +71,17 @@ void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
       loads_[flow.first_hop + i] = load;
     }
   }
-  if (demand.priority != 0 || !priorities_.empty()) {
-    priorities_.resize(flows_.size(), 0);
-    priorities_[slot.index()] = demand.priority;
-  }
+  const auto note = [&](auto& of_flows, auto usual, auto value) {
+    if (value == usual && of_flows.empty()) return;
+    of_flows.resize(flows_.size(), usual);
+    of_flows[slot.index()] = value;
+  };
+  note(weights_, 1.0, demand.weight);
+  note(caps_, std::numeric_limits<double>::infinity(), demand.cap);
+  note(priorities_, std::uint8_t{0}, demand.priority);
   ++flow_count_;
-  if (flow.weight != 1.0) ++weighted_flows_;
-  if (flow.cap < std::numeric_limits<double>::infinity()) ++capped_flows_;
+  if (demand.weight != 1.0) ++weighted_flows_;
+  if (demand.cap < std::numeric_limits<double>::infinity()) ++capped_flows_;
 }
 
 void FlowLinkGraph::remove(FlowSlot slot) {
@@ -90,12 +95,25 @@ void FlowLinkGraph::remove(FlowSlot slot) {
     hops_[flows_[last.flow.index()].first_hop + last.hop].position = hop.position;
     members.pop_back();
   }
-  if (flow.weight != 1.0) --weighted_flows_;
-  if (flow.cap < std::numeric_limits<double>::infinity()) --capped_flows_;
+  if (weight(slot) != 1.0) --weighted_flows_;
+  if (cap(slot) < std::numeric_limits<double>::infinity()) --capped_flows_;
   free_hops_[flow.hop_count].push_back(flow.first_hop);
   flow.hop_count = 0;
   if (!slots_are_given_) free_slots_.push_back(slot);
   --flow_count_;
+}
+
+void FlowLinkGraph::give_back() {
+  WEFT_CHECK(flow_count_ == 0, "memory of flows is given back when there are none");
+  for (Members& members : members_) members = {};
+  flows_ = {};
+  free_slots_ = {};
+  hops_ = {};
+  loads_ = {};
+  weights_ = {};
+  caps_ = {};
+  priorities_ = {};
+  free_hops_ = {};
 }
 
 void FlowLinkGraph::set_capacity(LinkId link, double capacity) {

@@ -69,6 +69,8 @@ class FlowLinkGraph {
   /// chooses every slot.
   void add_as(FlowSlot slot, const FlowDemand& demand);
   void remove(FlowSlot flow);
+  /// The memory that flows took; slots begin anew. Requires: there are no flows.
+  void give_back();
   void set_capacity(LinkId link, double capacity);
 
   std::size_t link_count() const { return capacities_.size(); }
@@ -82,8 +84,8 @@ class FlowLinkGraph {
   bool has_caps() const { return capped_flows_ > 0; }
 
   double capacity(LinkId link) const { return capacities_[link.index()]; }
-  double weight(FlowSlot flow) const { return flows_[flow.index()].weight; }
-  double cap(FlowSlot flow) const { return flows_[flow.index()].cap; }
+  double weight(FlowSlot flow) const { return weights_.empty() ? 1.0 : weights_[flow.index()]; }
+  double cap(FlowSlot flow) const { return caps_.empty() ? std::numeric_limits<double>::infinity() : caps_[flow.index()]; }
   std::uint8_t priority(FlowSlot flow) const { return priorities_.empty() ? std::uint8_t{0} : priorities_[flow.index()]; }
   std::span<const Hop> hops(FlowSlot flow) const {
     const Flow& f = flows_[flow.index()];
@@ -105,8 +107,6 @@ class FlowLinkGraph {
 
  private:
   struct Flow {
-    double weight = 1.0;
-    double cap = std::numeric_limits<double>::infinity();
     std::uint32_t first_hop = 0;
     std::uint32_t hop_count = 0;  ///< 0 while the slot is free
   };
@@ -124,7 +124,9 @@ class FlowLinkGraph {
   std::vector<Hop> hops_;
   /// As hops_; empty until a flow brings loads.
   std::vector<double> loads_;
-  /// As flows_; empty until a flow brings another than 0.
+  // As flows_; empty until a flow brings another than 1, infinity and 0.
+  std::vector<double> weights_;
+  std::vector<double> caps_;
   std::vector<std::uint8_t> priorities_;
   /// By length: places in hops_ where a path of that length fits.
   std::vector<std::vector<std::uint32_t>> free_hops_;

@@ -11,9 +11,9 @@ namespace {
 /// Compilers choose between two of these without a branch.
 using TwoDoubles = double __attribute__((vector_size(16)));
 
-bool stands_before(std::span<const std::uint32_t> path, std::uint32_t hop) {
-  const auto end = path.begin() + hop;
-  return std::find(path.begin(), end, path[hop]) != end;
+bool stands_before(std::span<const FlowLinkGraph::Hop> path, std::uint32_t hop) {
+  const auto before = path.first(hop);
+  return std::any_of(before.begin(), before.end(), [&](const FlowLinkGraph::Hop& other) { return other.link == path[hop].link; });
 }
 
 }  // namespace
@@ -32,12 +32,11 @@ LevelState::LevelState(const FlowLinkGraph& graph) : graph_(graph) {
 /// By the highest capacities, so that it holds whatever capacities do below them.
 void LevelState::find_bound(FlowSlot slot) {
   double bound = infinite;
-  const std::span<const std::uint32_t> links = path(slot);
   const std::span<const double> loads = graph_.loads(slot);
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    const double highest = highest_[links[i]];
-    bound = std::min(bound, loads.empty() ? highest : highest / loads[i]);
-  }
+  visit_path(slot, [&](std::uint32_t link, std::size_t hop) {
+    const double highest = highest_[link];
+    bound = std::min(bound, loads.empty() ? highest : highest / loads[hop]);
+  });
   Flow& flow = flows_[slot.index()];
   flow.bound = std::min(graph_.cap(slot), bound) / flow.weight;
 }
@@ -45,12 +44,12 @@ void LevelState::find_bound(FlowSlot slot) {
 void LevelState::find_least(FlowSlot slot) {
   Flow& flow = flows_[slot.index()];
   Limits found{flow.bound, infinite, by_itself};
-  for (const std::uint32_t link : path(slot)) {
+  visit_path(slot, [&](std::uint32_t link, std::size_t) {
     const double level = link == found.limit ? infinite : links_[link].level;
     found.second = std::min(found.second, std::max(found.least, level));
     found.limit = level < found.least ? link : found.limit;
     found.least = std::min(found.least, level);
-  }
+  });
   flow.least = found.least;
   flow.second = found.second;
   flow.limit = found.limit;
@@ -59,13 +58,12 @@ void LevelState::find_least(FlowSlot slot) {
 /// What the flow gets comes to its links, or leaves them if the sign is -1.
 void LevelState::add_loads(FlowSlot slot, double sign) {
   const Flow& flow = flows_[slot.index()];
-  const std::span<const std::uint32_t> links = path(slot);
   const std::span<const double> loads = graph_.loads(slot);
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    Link& link = links_[links[i]];
-    const double amount = sign * flow.weight * (loads.empty() ? 1.0 : loads[i]);
-    link.add_load(amount * flow.least, flow.fills(links[i], link.level) ? amount : 0.0);
-  }
+  visit_path(slot, [&](std::uint32_t id, std::size_t hop) {
+    Link& link = links_[id];
+    const double amount = sign * flow.weight * (loads.empty() ? 1.0 : loads[hop]);
+    link.add_load(amount * flow.least, flow.fills(id, link.level) ? amount : 0.0);
+  });
 }
 
 void LevelState::on_added(FlowSlot slot) {
@@ -75,16 +73,12 @@ void LevelState::on_added(FlowSlot slot) {
   flow.touched = false;
   const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(slot);
   flow.length = hops.size() > links_inside ? is_long : static_cast<std::uint8_t>(hops.size());
-  if (hops.size() > links_inside) {
-    if (long_paths_.size() <= slot.index()) long_paths_.resize(slot.index() + 1);
-    long_paths_[slot.index()].resize(hops.size());
-  }
-  std::uint32_t* const links = hops.size() > links_inside ? long_paths_[slot.index()].data() : flow.links.data();
   // Not worth finding out for a long path.
-  flow.repeats = hops.size() > links_inside;
-  for (std::size_t i = 0; i < hops.size(); ++i) {
-    links[i] = hops[i].link.index();
-    flow.repeats = flow.repeats || std::find(links, links + i, links[i]) != links + i;
+  flow.repeats = flow.length == is_long;
+  for (std::size_t i = 0; i < hops.size() && flow.length != is_long; ++i) {
+    const auto end = flow.links.begin() + static_cast<std::ptrdiff_t>(i);
+    *end = hops[i].link.index();
+    flow.repeats = flow.repeats || std::find(flow.links.begin(), end, *end) != end;
   }
   find_bound(slot);
   find_least(slot);
@@ -253,7 +247,7 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
     filling += without >= new_level ? amount : 0.0;
     if (flow.limit != id && flow.second < lower) continue;
     // A flow on which the link stands twice is told once.
-    if (flow.repeats && stands_before(state_->path(member.flow), member.hop)) continue;
+    if (flow.repeats && stands_before(graph.hops(member.flow), member.hop)) continue;
     tell(member.flow, id, touched);
   }
   link.marked = false;
@@ -304,12 +298,11 @@ inline void LevelRepair::tell_links(FlowSlot slot, double before, LoadOf load_of
   const double after = flow.least;
   const double weight = flow.weight;
   const double more = weight * (after - before);
-  const std::span<const std::uint32_t> path = state_->path(slot);
   std::uint32_t* const marked = marked_.data();
   std::size_t marked_count = marked_count_;
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    LevelState::Link& link = links[path[i]];
-    const double load = load_of(i);
+  state_->visit_path(slot, [&](std::uint32_t id, std::size_t hop) {
+    LevelState::Link& link = links[id];
+    const double load = load_of(hop);
     const double amount = weight * load;
     // The flow's limit has a level of its least, so that Limits::fills() says no more; but for the
     // link that is published, which does not count.
@@ -322,10 +315,10 @@ inline void LevelRepair::tell_links(FlowSlot slot, double before, LoadOf load_of
     ++link.changes;
     link.next_known = false;
     const bool is_news = !(link.marked | link.is_clear());
-    marked[marked_count] = path[i];
+    marked[marked_count] = id;
     marked_count += is_news ? 1 : 0;
     link.marked |= is_news;
-  }
+  });
   marked_count_ = marked_count;
 }
 

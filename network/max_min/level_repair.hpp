@@ -55,6 +55,8 @@ class LevelState {
   /// Levels of these links, and of no other link of their flows, were found in another way. By link
   /// id.
   void take_over(std::span<const LinkId> links, std::span<const double> levels);
+  /// As FlowLinkGraph::give_back.
+  void give_back() { flows_ = {}; }
   /// The link has no flows any more.
   void reset(LinkId link) { links_[link.index()] = Link(graph_.capacity(link)); }
 
@@ -160,10 +162,16 @@ class LevelState {
   };
   static_assert(sizeof(Flow) == 64);
 
-  std::span<const std::uint32_t> path(FlowSlot slot) const {
+  /// visit(link, hop) for each hop of the flow's path.
+  template <typename Visit>
+  void visit_path(FlowSlot slot, Visit visit) const {
     const Flow& flow = flows_[slot.index()];
-    if (flow.length == is_long) return long_paths_[slot.index()];
-    return {flow.links.data(), flow.length};
+    if (flow.length != is_long) {
+      for (std::size_t hop = 0; hop < flow.length; ++hop) visit(flow.links[hop], hop);
+      return;
+    }
+    const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(slot);
+    for (std::size_t hop = 0; hop < hops.size(); ++hop) visit(hops[hop].link.index(), hop);
   }
   static bool is_same(double level, double other);
   void find_bound(FlowSlot flow);
@@ -174,8 +182,6 @@ class LevelState {
   std::vector<Link> links_;
   std::vector<double> highest_;  ///< by link: the most its capacity ever was
   std::vector<Flow> flows_;      ///< by slot
-  /// By slot, where links_inside are not enough.
-  std::vector<std::vector<std::uint32_t>> long_paths_;
 };
 
 class LevelRepair {

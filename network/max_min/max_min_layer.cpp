@@ -13,6 +13,9 @@ namespace {
 
 constexpr double same_rate = 1e-12;
 
+// Rates of a solve from nothing are kept for the next one, but for as many as this.
+constexpr std::size_t rates_kept = std::size_t{1} << 20;
+
 // Of a repair: a guess, which decides about waking threads only
 constexpr std::size_t looks_per_change = 16;
 
@@ -58,6 +61,15 @@ void MaxMinLayer::remove(FlowSlot flow) {
   graph_.remove(flow);
 }
 
+void MaxMinLayer::give_back() {
+  graph_.give_back();
+  levels_.give_back();
+  tasks_ = {};
+  task_count_ = 0;
+  moved_ = {};  // those of this batch are gone
+  changed_ = {};
+}
+
 void MaxMinLayer::set_capacity(LinkId link, double capacity) {
   graph_.set_capacity(link, capacity);
   segments_.on_capacity_changed(link);
@@ -73,7 +85,6 @@ std::span<const FlowSlot> MaxMinLayer::update(std::span<double> rates) {
   changed_.clear();
   if (dirty_.empty()) return changed_;
   plan();
-  workspace_.state.resize(graph_);
   std::vector<MaxMinWorkspace::Worker>& workers = workspace_.workers;
   const std::span<Task> tasks = std::span(tasks_).first(task_count_);
   std::size_t expected = 0;  // looks at flow-link pairs
@@ -86,13 +97,19 @@ std::span<const FlowSlot> MaxMinLayer::update(std::span<double> rates) {
   if (workers.size() == 1 || tasks.size() == 1 || expected < options_.parallel_incidences_min) {
     for (Task& task : tasks) bring_up_to_date(task, workers.front(), rates);
   } else {
+    workspace_.state.resize(graph_);
     workspace_.loop.run(tasks.size(),
                         [&](std::size_t worker, std::size_t i) { bring_up_to_date(tasks[i], workers[worker], rates); });
   }
+  std::size_t solved = 0;  // flow-link pairs
   for (const Task& task : tasks) {
     segments_.on_worked(task.segment, task.work);
-    changed_.insert(changed_.end(), task.touched.begin(), task.touched.end());
+    if (task.solved) solved += segments_.incidences(task.segment);
   }
+  // Only after work that is worth more than what the next solve pays for it.
+  if (const std::size_t kept = workspace_.state.rates.size(); kept > rates_kept && solved > kept) workspace_.state.give_back();
+  if (tasks.size() == 1) return tasks.front().touched;
+  for (const Task& task : tasks) changed_.insert(changed_.end(), task.touched.begin(), task.touched.end());
   return changed_;
 }
 
@@ -132,6 +149,7 @@ MaxMinLayer::Task& MaxMinLayer::task_of(SegmentId segment) {
     task.segment = segment;
     task.pairs_changed = 0;
     task.work = 0;
+    task.solved = false;
     task.dirty.clear();
     task.touched.clear();
   }
@@ -161,6 +179,8 @@ void MaxMinLayer::bring_up_to_date(Task& task, MaxMinWorkspace::Worker& worker, 
 
 void MaxMinLayer::solve_from_nothing(Task& task, MaxMinWorkspace::Worker& worker) {
   const std::span<const LinkId> links = segments_.links(task.segment);
+  workspace_.state.resize(graph_);  // fits already where others solve as well
+  task.solved = true;
   worker.solve.run(graph_, links, workspace_.state);
   levels_.take_over(links, workspace_.state.levels);
   ++worker.full_solves;

@@ -92,6 +92,8 @@ class MaxMinLayer {
   void add_as(FlowSlot flow, const FlowDemand& demand);
   void remove(FlowSlot flow);
   void set_capacity(LinkId link, double capacity);
+  /// As FlowLinkGraph::give_back.
+  void give_back();
 
   /// Writes the rates that moved, by slot, and tells which: flows added since the last call, whose
   /// rate must be NaN before, and all others whose rate moved. The result is valid until the next
@@ -110,6 +112,7 @@ class MaxMinLayer {
     SegmentId segment;
     std::size_t pairs_changed = 0;  ///< flow-link pairs that came or went on links now out of order
     bool repair = false;            ///< or solve from nothing
+    bool solved = false;            ///< it was
     std::uint64_t work = 0;         ///< done, as Segments counts it
     std::vector<LinkId> dirty;      ///< links that changes put out of order, each once
     std::vector<FlowSlot> touched;  ///< flows whose rate may have moved, then those whose rate did

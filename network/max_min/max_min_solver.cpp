@@ -75,6 +75,13 @@ void MaxMinSolver::remove_flow(FlowSlot flow) {
   all_flows_->remove(flow);
 }
 
+void MaxMinSolver::give_back() {
+  for (const Class& c : layers_) c.layer->give_back();
+  if (all_flows_) all_flows_->give_back();
+  rates_ = {};
+  changed_ = {};
+}
+
 void MaxMinSolver::set_capacity(LinkId link, double capacity) {
   if (!all_flows_) return layers_.front().layer->set_capacity(link, capacity);
   all_flows_->set_capacity(link, capacity);

@@ -55,6 +55,7 @@ class MaxMinSolver final : public AllocationPolicy {
 
   std::span<const FlowSlot> update() override;
   double rate(FlowSlot flow) const override { return rates_[flow.index()]; }
+  void give_back() override;
   const FlowLinkGraph& graph() const override { return all_flows_ ? *all_flows_ : layers_.front().layer->graph(); }
 
   /// Layers, the most important first.

@@ -23,6 +23,14 @@ FlowSlot QuantumFilling::add_flow(const FlowDemand& demand) {
 
 void QuantumFilling::remove_flow(FlowSlot flow) { graph_.remove(flow); }
 
+void QuantumFilling::give_back() {
+  graph_.give_back();
+  rates_ = {};
+  filled_ = {};
+  filling_ = {};
+  changed_ = {};
+}
+
 void QuantumFilling::set_capacity(LinkId link, double capacity) { graph_.set_capacity(link, capacity); }
 
 /// Lets the flows of one class gain what those above leave. Requires: all flows are in changed_.

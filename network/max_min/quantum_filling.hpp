@@ -35,6 +35,7 @@ class QuantumFilling final : public AllocationPolicy {
 
   std::span<const FlowSlot> update() override;
   double rate(FlowSlot flow) const override { return rates_[flow.index()]; }
+  void give_back() override;
   const FlowLinkGraph& graph() const override { return graph_; }
 
  private:

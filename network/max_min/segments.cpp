@@ -159,7 +159,10 @@ void Segments::repartition(const FlowLinkGraph& graph, SegmentId segment) {
   for (const LinkId link : links) segment_of_link_[link.index()] = SegmentId::none();
   release(segment);
   flow_seen_.resize(graph.slot_count(), 0);
-  ++search_number_;
+  if (++search_number_ == 0) {
+    std::fill(flow_seen_.begin(), flow_seen_.end(), 0);
+    ++search_number_;
+  }
   const auto first_flow = [&](FlowSlot flow) { return std::exchange(flow_seen_[flow.index()], search_number_) != search_number_; };
   for (const LinkId link : links) {
     if (!segment_of_link_[link.index()].is_none() || graph.members(link).empty()) continue;

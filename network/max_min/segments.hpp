@@ -88,8 +88,8 @@ class Segments {
   std::vector<SegmentId> changed_;  ///< may name a segment twice or one that is no more
   std::vector<SegmentId> taken_;
   std::vector<LinkId> stack_;
-  std::vector<std::uint64_t> flow_seen_;  ///< by slot: the last search that met it
-  std::uint64_t search_number_ = 0;
+  std::vector<std::uint32_t> flow_seen_;  ///< by slot: the last search that met it
+  std::uint32_t search_number_ = 0;
 };
 
 }  // namespace weft

@@ -86,5 +86,26 @@ TEST(EventQueue, FuzzAgainstMultimap) {
   }
 }
 
+// 2^18 events come at once and go but for few, as where all ranks hand over at one instant.
+TEST(EventQueue, GivesBackWhatEventsOfAnInstantTook) {
+  constexpr std::uint64_t events = std::uint64_t{1} << 18;
+  EventQueue queue;
+  for (std::uint64_t i = 0; i < events; ++i) queue.push(event_at(i % 2 == 0 ? 1 : 2, EventClass::message, 3, i));
+  EXPECT_EQ(queue.places(), events);
+  for (std::uint64_t i = 0; i < events; i += 2) ASSERT_EQ(queue.pop().key, event_at(1, EventClass::message, 3, i).key);
+  EXPECT_EQ(queue.places(), events);  // every other place is taken
+  for (std::uint64_t i = 1; i < events; i += 2) {
+    // One more behind, so that the queue is never empty.
+    if (i == 1) queue.push(event_at(3, EventClass::timer, 4, 0));
+    const Event popped = queue.pop();
+    ASSERT_EQ(popped.key, event_at(2, EventClass::message, 3, i).key);
+    ASSERT_EQ(popped.payload, event_at(2, EventClass::message, 3, i).payload);
+  }
+  EXPECT_EQ(queue.size(), 1U);
+  EXPECT_LE(queue.places(), std::size_t{1} << 16);
+  EXPECT_EQ(queue.pop().key, event_at(3, EventClass::timer, 4, 0).key);
+  EXPECT_TRUE(queue.empty());
+}
+
 }  // namespace
 }  // namespace weft::event_queue_test

@@ -31,9 +31,10 @@ class RandomFabric {
     repeats_ = choices_.below(10) == 0;
     loads_ = choices_.below(4) == 0;
     classes_ = choices_.below(2) == 0 ? 1 + choices_.below(4) : 1;
+    long_paths_ = choices_.below(5) == 0;
     const bool single_link = choices_.below(10) == 0;
     const bool odd_numbers = choices_.below(4) == 0;
-    const std::uint64_t links = single_link ? 1 : 1 + choices_.below(8);
+    const std::uint64_t links = single_link ? 1 : 1 + choices_.below(long_paths_ ? 12 : 8);
     for (std::uint64_t l = 0; l < links; ++l) {
       double capacity = static_cast<double>(1 + choices_.below(6));
       if (odd_numbers) capacity = static_cast<double>(choices_.below(std::uint64_t{1} << 40));
@@ -66,6 +67,10 @@ class RandomFabric {
         solver_->remove_flow(flows_[which]);
         flows_[which] = flows_.back();
         flows_.pop_back();
+      } else if (what == 5 && choices_.below(8) == 0) {
+        for (const FlowSlot flow : flows_) solver_->remove_flow(flow);
+        flows_.clear();
+        solver_->give_back();
       } else {
         add();
       }
@@ -113,7 +118,8 @@ class RandomFabric {
  private:
   void add() {
     std::vector<LinkId> path;
-    const std::size_t length = 1 + choices_.below(std::min<std::uint64_t>(4, capacities_.size()));
+    // The longest of these do not fit into a cache line of the solver.
+    const std::size_t length = 1 + choices_.below(std::min<std::uint64_t>(long_paths_ ? 9 : 4, capacities_.size()));
     while (path.size() < length) {
       LinkId link(static_cast<std::uint32_t>(choices_.below(capacities_.size())));
       while (!repeats_ && std::find(path.begin(), path.end(), link) != path.end()) {
@@ -146,6 +152,7 @@ class RandomFabric {
   bool zero_links_ = false;
   bool repeats_ = false;
   bool loads_ = false;
+  bool long_paths_ = false;
   std::uint64_t classes_ = 1;
   std::vector<double> capacities_;
   std::optional<MaxMinSolver> solver_;
