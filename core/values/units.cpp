@@ -155,6 +155,8 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
       if (value > limit / 10) return fail_by_range();
       value *= 10;
     }
+    constexpr Wide nine_digits = 1'000'000'000;
+    for (; exponent <= -9 && value % nine_digits == 0; exponent += 9) value /= nine_digits;
     for (; exponent < 0 && value % 10 == 0; ++exponent) value /= 10;
     if (exponent < 0 || value % divisor != 0) {
       return fail(fmt::format("\"{}\" is finer than can be represented", text),

@@ -23,15 +23,20 @@ constexpr std::size_t field_count = 6;
 constexpr std::uint64_t priority_groups = 8;
 constexpr const char* format_help = "write: source destination priority destination_port bytes start_seconds";
 
-std::vector<std::string_view> words(std::string_view line) {
-  std::vector<std::string_view> result;
-  std::size_t at = 0;
-  while ((at = line.find_first_not_of(" \t", at)) != std::string_view::npos) {
-    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
-    result.push_back(line.substr(at, end - at));
-    at = end;
+constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+void split_words(std::string_view line, std::vector<std::string_view>& words) {
+  words.clear();
+  for (auto at = line.begin(); at != line.end();) {
+    const auto begin = std::find_if_not(at, line.end(), is_blank);
+    at = std::find_if(begin, line.end(), is_blank);
+    if (begin != at) words.emplace_back(begin, at);
   }
-  return result;
+}
+
+/// As numbers are written, if not only those.
+constexpr bool is_of_number(char c) {
+  return (c >= '0' && c <= '9') || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-';
 }
 
 class FlowReader {
@@ -44,9 +49,10 @@ class FlowReader {
     list.name = path.substr(path.rfind('/') + 1);
     std::optional<std::uint64_t> announced;
     std::uint64_t seen = 0;
+    std::vector<std::string_view> fields;
     for (std::size_t number = 1; number <= source_.line_count(); ++number) {
       line_ = static_cast<int>(number);
-      const std::vector<std::string_view> fields = words(source_.line(number));
+      split_words(source_.line(number), fields);
       if (fields.empty()) continue;
       if (!announced) {
         if (fields.size() != 1) {
@@ -93,7 +99,7 @@ class FlowReader {
   }
 
   std::optional<Duration> seconds_of(std::string_view field) {
-    const bool plain = field.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
+    const bool plain = std::all_of(field.begin(), field.end(), is_of_number);
     const auto parsed = plain ? parse_duration(std::string(field) + "s") : ParsedQuantity<Duration>{};
     if (plain && field.front() == '-') {
       diagnostics_.error("negative-duration", "the start of this flow is negative", place(field), "flows start at 0 or later");
