@@ -10,6 +10,7 @@
 // Threads: as its host.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -49,6 +50,10 @@ class InsideTraffic {
   /// Slots whose ranks were told of anything since it was last asked, some of them several times.
   std::vector<std::uint32_t> take_told() { return std::exchange(told_, {}); }
 
+  /// Whether bytes are under way.
+  bool is_moving() const {
+    return std::ranges::any_of(islands_, [](const auto& island) { return island->is_moving(); });
+  }
   /// Since when nothing has been under way, as of now.
   Time busy_until(Time now) const;
   /// Transfers that never leave their sources if nothing else happens.

@@ -303,7 +303,8 @@ void Island::plan_due(EventContext& context) {
   const Time at = std::min(has_end ? undisturbed_->next_end() : Time::max(), network_ == nullptr ? Time::max() : network_->next());
   if (at == Time::max() || (!planned_.empty() && planned_.back() <= at)) return;
   planned_.push_back(at);
-  context.schedule(at - context.now(), EventClass::timer, inside_due, InsideDue{number_});
+  // Before timers of the instant, as notices of the network come.
+  context.schedule(at - context.now(), EventClass::message, inside_due, InsideDue{number_});
 }
 
 void Island::on_due(EventContext& context) {

@@ -127,6 +127,8 @@ class Island {
   /// Nobody is told of anything any more, and nothing enters the network; what ends after
   /// `ended` has not ended.
   void stop(Time now, Time ended);
+  /// Whether bytes are under way, but for what was told ahead.
+  bool is_moving() const { return (undisturbed_ && undisturbed_->is_complete()) || (network_ != nullptr && network_->is_moving()); }
   /// Since when nothing has been under way, as of now.
   Time busy_until(Time now) const;
   /// Transfers that never leave their sources if nothing else happens.

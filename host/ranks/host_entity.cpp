@@ -251,9 +251,9 @@ std::vector<SlotHoldup> HostEntity::slot_holdups(Time now) const {
   return all;
 }
 
-bool HostEntity::is_computing() const {
-  return std::any_of(runners_.begin(), runners_.end(),
-                     [](const auto& runner) { return runner != nullptr && runner->is_computing(); });
+bool HostEntity::is_busy(Time now) const {
+  if (inside_ && inside_->is_moving()) return true;
+  return std::ranges::any_of(runners_, [now](const auto& runner) { return runner != nullptr && runner->is_computing(now); });
 }
 
 std::vector<WaitingRank> HostEntity::waiting_ranks() const {

@@ -73,8 +73,8 @@ class HostEntity final : public Entity {
   const std::vector<OpRecord>& records() const { return records_; }
   std::vector<RankExposure> exposures(Time now) const;
   std::vector<WaitingRank> waiting_ranks() const;
-  /// Any of its ranks.
-  bool is_computing() const;
+  /// Whether any of its ranks computes, or moves anything inside the host by itself.
+  bool is_busy(Time now) const;
   /// Of ranks that have ended or run still.
   std::vector<SlotHoldup> slot_holdups(Time now) const;
   /// What the network has not moved, until `now`: when the run is over, or was cut off.

@@ -45,16 +45,16 @@ constexpr std::array host_rows = {
         {.name = "private_links",
          .default_text = "auto",
          .choices = "auto|on|off",
-         .meaning = "Whether transfers that share no link with others are simulated by themselves (flow mode): what GPUs of a "
-                    "host send over NVLinks that nobody else can use, a collective once for all hosts, layers and iterations in "
-                    "which it goes alike; and rings between hosts, as long as nobody else is on their links. Results are the "
-                    "same. auto: where a job has 512 ranks or more",
+         .meaning =
+             "Whether transfers that share no link with others are simulated by themselves: what GPUs of a "
+             "host send over NVLinks that nobody else can use, a collective once for all hosts, layers and iterations in "
+             "which it goes alike; and in flow mode rings between hosts, as long as nobody else is on their links. Results are the "
+             "same. auto: where a job has 512 ranks or more",
          .origin = "exact: host/inside/island.hpp, host/across/across_traffic.hpp",
-         .unused = {{"mode != flow", "hosts move transfers by themselves in flow mode only"},
-                    {"mode = flow and flow.allocation != max_min",
-                     "hosts have links of their own only where rates are max-min fair"},
-                    {"mode = flow and flow.routing = adaptive", "adaptive paths depend on the order within an instant"},
-                    {"mode = flow and flow.routing = adaptive_global", "adaptive paths depend on the order within an instant"}}}),
+         .unused = {{"network = none", "job mode simulates no transfers"},
+                    {"flow.allocation != max_min", "hosts have links of their own only where rates are max-min fair"},
+                    {"flow.routing = adaptive", "adaptive paths depend on the order within an instant"},
+                    {"flow.routing = adaptive_global", "adaptive paths depend on the order within an instant"}}}),
     param<&HostSettings::kernel_launch_latency>(
         {.name = "kernel_launch_latency",
          .default_text = "0ns",

@@ -116,7 +116,8 @@ class RankRunner {
   std::vector<SlotHoldup> slot_holdups(Time until) const;
   /// Ops that have started and wait for a message, for the report of a run that cannot go on.
   std::vector<OpId> waiting_ops() const;
-  bool is_computing() const { return clock_.is_running(); }
+  /// Or is known to be until later.
+  bool is_computing(Time now) const { return clock_.is_running() || ahead_until_ > now; }
 
  private:
   struct SendKey {

@@ -2,6 +2,7 @@
 #include "host/transport/nic.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/check.hpp"
@@ -46,13 +47,16 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
   };
   arrivals.in_order(
       [&](const Event& event) {
+        if (event.key.time != outcome.last || event.kind != transfer_start) begin_transfers(outcome.last, context);
         come_to(event.key.time);
         take_event(event, context);
       },
       [&](const PortMessage& port_message) {
+        begin_transfers(outcome.last, context);
         come_to(port_message.time);
         arrive(port_message.payload_as<Packet>(), port_message.port, port_message.time, context);
       });
+  begin_transfers(outcome.last, context);
   outcome.events = arrivals.port_messages.size();
   outcome.next = std::max(end, sender_.run_all_until(end, context));
   reports_.send_notices(context);
@@ -68,7 +72,7 @@ void Nic::prefetch() const {
   const Time now = event.key.time;
   switch (event.kind) {
     case transfer_start:
-      return sender_.begin(event.payload_as<Transfer>(), now, context);
+      return beginning_.push_back(event.payload_as<Transfer>());
     case port_changes: {
       const auto changes = event.payload_as<PortChanges>();
       return sender_.change_port(static_cast<std::uint32_t>(changes.port), changes.rate_bps, now, context);
@@ -85,6 +89,18 @@ void Nic::prefetch() const {
       WEFT_CHECK(event.kind == routes_change, "a network card knows the kind of every event it gets");
       return sender_.change_routes(event.payload_as<RoutesChange>().version, now, context);
   }
+}
+
+/// Those of an instant.
+void Nic::begin_transfers(Time now, BatchContext& context) {
+  if (beginning_.empty()) return;
+  // What is equal in all of these, as notices of slots may be, is the same.
+  std::ranges::sort(beginning_, {}, [](const Transfer& of) {
+    return std::tuple(of.source, of.tag, of.destination, std::uint32_t{of.connection}, std::uint32_t{of.priority}, of.attempt,
+                      of.size);
+  });
+  for (const Transfer& transfer : beginning_) sender_.begin(transfer, now, context);
+  beginning_.clear();
 }
 
 void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, BatchContext& context) {

@@ -17,7 +17,8 @@
 //   1. Every transfer is sent and delivered exactly once, unless its attempt is stopped. With one
 //      queue pair, transfers of a connection and priority are delivered in order.
 //   2. At one instant: events come first (transfers, stopped attempts, changes of cables and
-//      routes), then packets, then what ports begin to send, by port number.
+//      routes), then packets, then what ports begin to send, by port number. Transfers of an
+//      instant begin in order of endpoint and tag, however ranks came to hand them over.
 // Threads: as BatchNode.
 #pragma once
 
@@ -64,6 +65,7 @@ class Nic final : public BatchNode {
 
  private:
   void take_event(const Event& event, BatchContext& context);
+  void begin_transfers(Time now, BatchContext& context);
   void arrive(const Packet& packet, std::uint32_t port, Time now, BatchContext& context);
 
   NicSettings settings_;
@@ -71,6 +73,7 @@ class Nic final : public BatchNode {
   NicReports reports_;
   NicSender sender_;
   NicReceiver receiver_;
+  std::vector<Transfer> beginning_;  ///< at this instant
 };
 
 }  // namespace weft

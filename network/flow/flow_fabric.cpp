@@ -113,7 +113,7 @@ void FlowFabric::watch_congestion(CongestionMonitor& monitor) {
 
 void FlowFabric::share_with_packets(TellOfLoad tell) {
   WEFT_CHECK(congestion_ == nullptr, "congestion is looked for in flow mode only");
-  loads_.emplace(model_.policy().graph());
+  loads_.emplace(model_.policy());
   model_.watch(*loads_);
   tell_of_load_ = std::move(tell);
   accounts_.push_back({});

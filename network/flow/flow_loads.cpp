@@ -30,8 +30,10 @@ void FlowLoads::on_rates_changed(std::span<const FlowSlot> changed, Time /*now*/
 
 void FlowLoads::add(FlowSlot slot, double rate_bps, std::int64_t sign) {
   if (!flows_[slot.index()].counts) return;
-  const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(slot);
-  const std::span<const double> loads = graph_.loads(slot);
+  // A policy may have another graph once flows have several priorities.
+  const FlowLinkGraph& graph = policy_.graph();
+  const std::span<const FlowLinkGraph::Hop> hops = graph.hops(slot);
+  const std::span<const double> loads = graph.loads(slot);
   for (std::size_t i = 0; i < hops.size(); ++i) {
     std::int64_t& load_bps = load_bps_[hops[i].link.index()];
     told_.try_emplace(hops[i].link, load_bps);

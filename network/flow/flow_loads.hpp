@@ -22,8 +22,8 @@ namespace weft {
 
 class FlowLoads final : public RateObserver {
  public:
-  /// Keeps a reference to the graph of the model that it watches.
-  explicit FlowLoads(const FlowLinkGraph& graph) : graph_(graph), load_bps_(graph.link_count(), 0) {}
+  /// Keeps a reference to the policy of the model that it watches.
+  explicit FlowLoads(const AllocationPolicy& policy) : policy_(policy), load_bps_(policy.graph().link_count(), 0) {}
 
   /// A flow that begins at the next settle.
   void on_flow_starts(FlowSlot slot, bool counts);
@@ -45,7 +45,7 @@ class FlowLoads final : public RateObserver {
   };
   void add(FlowSlot slot, double rate_bps, std::int64_t sign);
 
-  const FlowLinkGraph& graph_;
+  const AllocationPolicy& policy_;
   std::vector<Flow> flows_;             ///< by slot
   std::vector<std::int64_t> load_bps_;  ///< by LinkId
   /// Of links that have changed since: the load at the last call.

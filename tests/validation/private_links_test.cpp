@@ -111,7 +111,7 @@ class DrawnCluster {
   std::vector<std::string> workloads;
 
  protected:
-  explicit DrawnCluster(RandomStream random) : random_(random) {}
+  explicit DrawnCluster(RandomStream random, Mode mode = Mode::flow) : random_(random), mode_(mode) {}
 
   std::string pick(const std::vector<std::string>& choices) { return choices[random_.below(choices.size())]; }
   static std::string setting(const std::string& name, const std::string& value) {
@@ -120,8 +120,9 @@ class DrawnCluster {
   void set(const std::string& name, const std::string& value) { text_ += setting(name, value) + "\n"; }
 
   void add_topology(const std::string& inside) {
-    text_ = fmt::format("mode: FLOW\ntopology {{ builder: \"{}\" {} {} {} {} }}\n", pick({"rail_optimized", "clos"}),
-                        setting("hosts", std::to_string(hosts_)), setting("gpus_per_host", std::to_string(gpus_)),
+    text_ = fmt::format("mode: {}\ntopology {{ builder: \"{}\" {} {} {} {} }}\n", mode_ == Mode::flow ? "FLOW" : "PACKET",
+                        pick({"rail_optimized", "clos"}), setting("hosts", std::to_string(hosts_)),
+                        setting("gpus_per_host", std::to_string(gpus_)),
                         setting("nics_per_host", pick({"1", std::to_string(gpus_)})), setting("inside", inside));
   }
 
@@ -132,23 +133,31 @@ class DrawnCluster {
     text_ += fmt::format("event {{ at: \"{}us\" {} }}\n", at_us, what);
   }
 
+  /// Of few packets in packet mode.
+  std::string size() {
+    const std::uint64_t number = 1 + random_.below(900);
+    return fmt::format("{}{}", number, mode_ == Mode::flow ? pick({"B", "kB", "kB", "MB"}) : pick({"B", "kB", "kB"}));
+  }
+
   RandomStream random_;
+  Mode mode_;
   std::uint64_t hosts_ = 4;
   std::uint64_t gpus_ = 0;
   std::string text_;
 };
 
 /// Clusters in which ranks of several jobs talk inside hosts and between them.
-class Drawn final : public DrawnCluster {
+class Drawn : public DrawnCluster {
  public:
-  explicit Drawn(std::uint32_t seed) : DrawnCluster({34, seed, 1}) {
+  explicit Drawn(std::uint32_t seed, Mode mode = Mode::flow) : DrawnCluster({34, seed, 1}, mode) {
     gpus_ = std::uint64_t{2} << random_.below(3);
     const std::string inside = pick({"nvswitch", "nvswitch", "nvswitch", "full_mesh"});
     add_topology(inside);
     const std::uint64_t jobs = 1 + random_.below(4);
     for (std::uint64_t job = 0; job < jobs; ++job) add_job(job);
     for (std::uint64_t event = random_.below(3); event > 0; --event) add_event(event);
-    set("flow.routing", pick({"ecmp", "ecmp", "e_ecmp", "spray"}));
+    const std::string routing = pick({"ecmp", "ecmp", "e_ecmp", "spray"});
+    set("flow.routing", mode_ == Mode::flow ? routing : "ecmp");
     set("flow.queue_pairs", pick({"1", "1", "1", "4"}));
     set("flow.priorities", pick({"strict", "none"}));
     set("flow.nvlink_latency", pick({"500ns", "1us", "2us", "0ns"}));
@@ -165,15 +174,16 @@ class Drawn final : public DrawnCluster {
     set("checkpoint.every", pick({"1", "2"}));
     set("checkpoint.write", pick({"0s", "0s", "40us"}));
     if (random_.below(4) == 0) until = Time::zero() + Duration::us(static_cast<std::int64_t>(random_.below(6000)));
-    if (random_.below(5) == 0) set("scheduler.fast_forward", "2");
+    if (random_.below(5) == 0 && mode_ == Mode::flow) set("scheduler.fast_forward", "2");
   }
 
  private:
   void add_job(std::uint64_t number) {
     const std::uint64_t ranks = std::uint64_t{2} << random_.below(5);
-    text_ +=
-        fmt::format("job {{ name: \"job{}\" gpus: {} iterations: {} submit: \"{}us\" workload {{ file: \"job{}.textproto\" }} }}\n",
-                    number, std::min(ranks, 4 * gpus_), 1 + random_.below(3), random_.below(3) * random_.below(4000), number);
+    text_ += fmt::format(
+        "job {{ name: \"job{}\" gpus: {} iterations: {} submit: \"{}us\"{} workload {{ file: \"job{}.textproto\" }} }}\n", number,
+        std::min(ranks, 4 * gpus_), 1 + random_.below(3), random_.below(3) * random_.below(4000),
+        mode_ == Mode::packet ? pick({"", "", " mode: FLOW"}) : "", number);
     workloads.push_back(random_.below(2) == 0 ? workload(std::min(ranks, 4 * gpus_)) : layers(std::min(ranks, 4 * gpus_)));
   }
 
@@ -192,7 +202,7 @@ class Drawn final : public DrawnCluster {
     };
     const std::uint64_t ops = 3 + random_.below(25);
     for (std::uint64_t op = 0; op < ops; ++op) {
-      const std::string size = fmt::format("{}{}", 1 + random_.below(900), pick({"B", "kB", "kB", "MB"}));
+      const std::string size = this->size();
       const std::string type = pick({"ALL_REDUCE", "ALL_GATHER", "REDUCE_SCATTER", "ALL_TO_ALL", "BARRIER", "BROADCAST"});
       const auto collective = [&](const std::string& group) {
         return fmt::format("collective {{ type: {} communicator: \"{}\"{} }}", type, group,
@@ -242,7 +252,7 @@ class Drawn final : public DrawnCluster {
       text += fmt::format("op {{ name: \"o{}\" compute {{ duration: \"{}us\" }}{} }}\n", op, 1 + random_.below(200), after);
       return;
     }
-    const std::string size = fmt::format("{}{}", 1 + random_.below(900), pick({"B", "kB", "kB", "kB", "MB"}));
+    const std::string size = this->size();
     if (random_.below(5) == 0) {
       text += fmt::format("op {{ name: \"s{}\" send {{ communicator: \"{}\" peer_offset: 1 tag: {} size: \"{}\" }}{} }}\n", op,
                           group, op, size, after);
@@ -306,7 +316,7 @@ class DrawnAcross final : public DrawnCluster {
     const std::uint64_t ops = 2 + random_.below(8);
     for (std::uint64_t op = 0; op < ops; ++op) {
       const std::string after = last.empty() ? "" : " deps: \"" + last + "\"";
-      const std::string size = fmt::format("{}{}", 1 + random_.below(900), pick({"B", "kB", "kB", "MB"}));
+      const std::string size = this->size();
       const std::uint64_t choice = random_.below(8);
       if (choice < 2) {
         text += fmt::format("op {{ name: \"o{}\" compute {{ duration: \"{}us\" }}{} }}\n", op, random_.below(400), after);
@@ -365,6 +375,18 @@ std::uint32_t expect_alike_in(std::uint32_t scenarios) {
 TEST(PrivateLinks, HostsSayWhatTheNetworkSays) {
   const std::uint32_t scenarios = WEFT_SANITIZED ? 5 : long_runs() ? 1000 : 80;
   EXPECT_GT(expect_alike_in<Drawn>(scenarios), scenarios / 2) << "hosts move something in most of them";
+}
+
+/// The same in packet mode, where what goes to other hosts is packets.
+class DrawnInPackets final : public Drawn {
+ public:
+  explicit DrawnInPackets(std::uint32_t seed) : Drawn(seed, Mode::packet) {}
+};
+
+// Expectation: so do hosts in packet mode, whose cards and switches see every packet as before.
+TEST(PrivateLinks, HostsSayTheSameBesidePackets) {
+  const std::uint32_t scenarios = WEFT_SANITIZED ? 3 : long_runs() ? 500 : 25;
+  EXPECT_GT(expect_alike_in<DrawnInPackets>(scenarios), scenarios / 2) << "hosts move something in most of them";
 }
 
 // Expectation: so do rings between hosts, whatever comes in their way.

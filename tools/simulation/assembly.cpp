@@ -132,7 +132,7 @@ bool Assembly::goes_on_after_launch() {
 
 /// Whether nothing in the run may take or change links inside hosts but ranks of the jobs there.
 bool Assembly::has_private_links(PrivateLinksUse use) const {
-  if (use == PrivateLinksUse::off || scenario.mode != Mode::flow) return false;
+  if (use == PrivateLinksUse::off) return false;
   // Adaptive paths depend on which of the transfers of an instant begins first.
   if (detects_congestion(scenario) || network_changes(scenario) || is_adaptive(flow_settings->routing)) return false;
   if (scenario.parameters.of("flow").text("allocation") != "max_min") return false;
@@ -144,8 +144,8 @@ bool Assembly::has_private_links(PrivateLinksUse use) const {
 /// Whether a collective between hosts can be carried out at the fabric, where links can be private.
 bool Assembly::may_carry_out_across() const {
   const FlowSettings& flow = *flow_settings;
-  return flow.routing == Routing::single && flow.queue_pairs == 1 && flow.gpudirect && !fast_forwards(scenario) &&
-         flow.host_to_fabric_min() > Duration::zero() && flow.fabric_to_host_min() > Duration::zero();
+  return scenario.mode == Mode::flow && flow.routing == Routing::single && flow.queue_pairs == 1 && flow.gpudirect &&
+         !fast_forwards(scenario) && flow.host_to_fabric_min() > Duration::zero() && flow.fabric_to_host_min() > Duration::zero();
 }
 
 void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {

@@ -149,14 +149,15 @@ RunState state_of(const Assembly& parts, const SummaryStatistics& statistics, co
 }
 
 /// Transfers in packet mode end on many nodes at a time: rows come when the run has ended, numbered
-/// by their start and in order of their end.
-void add_packet_transfers(const Assembly& parts, const Engine& engine, ResultRows& rows) {
+/// by their start and in order of their end. Returns how many.
+std::size_t add_packet_transfers(const Assembly& parts, const Engine& engine, ResultRows& rows) {
   std::vector<FinishedTransfer> all = parts.packet_network->results().finished(engine);
   all.insert(all.end(), parts.moved_as_flows.transfers.begin(), parts.moved_as_flows.transfers.end());
   std::ranges::stable_sort(all, {}, &FinishedTransfer::start);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].id = FlowId(static_cast<std::uint32_t>(i));
   std::ranges::stable_sort(all, {}, &FinishedTransfer::end);
   for (const FinishedTransfer& transfer : all) rows.on_transfer_finished(transfer);
+  return all.size();
 }
 
 /// What each host has, one after the other.
@@ -179,11 +180,11 @@ struct EndedRun {
   bool has_many_flows = false;
 };
 
-/// What hosts moved on links of their own.
-void add_inside(const EndedRun& run, const TimeSpan& span, Time now, ResultRows& rows, std::vector<LinkUsage>& usage) {
+/// What hosts moved on links of their own. Its transfers are numbered behind those `by_network`.
+void add_inside(const EndedRun& run, const TimeSpan& span, Time now, std::uint64_t by_network, ResultRows& rows,
+                std::vector<LinkUsage>& usage) {
   const auto& [parts, engine, end, cut_off, has_many_flows] = run;
   if (parts.inside == nullptr) return;
-  const std::uint64_t by_network = engine.entity_as<FlowFabric>(parts.fabric).counters().transfers_started;
   InsideRows inside(parts.attempts, !has_many_flows, by_network, rows);
   for (const EntityId host : parts.hosts) {
     const InsideRecords records = engine.entity_as<HostEntity>(host).inside_records(now);
@@ -202,14 +203,16 @@ void add_network_rows(const EndedRun& run, ResultRows& rows, RunSummary& summary
   const Time now = cut_off.engine_at.value_or(end);
   const TimeSpan span = network_span(parts, engine, cut_off, now);
   summary.link_utilization_over = span.length();
-  std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(parts.fabric).link_usage(span.begin, span.end, now);
-  add_inside(run, span, now, rows, usage);
+  const auto& fabric = engine.entity_as<FlowFabric>(parts.fabric);
+  std::uint64_t by_network = fabric.counters().transfers_started;
+  std::vector<LinkUsage> usage = fabric.link_usage(span.begin, span.end, now);
   if (parts.packet_network) {
     parts.packet_network->results().add_usage(engine, span.begin, span.end, now, usage);
-    add_packet_transfers(parts, engine, rows);
+    by_network = add_packet_transfers(parts, engine, rows);
     summary.packets = parts.packet_network->results().counters(engine, now);
     if (parts.packet_network->has_watchdog()) rows.add_pause_storms(parts.packet_network->results().storms(engine));
   }
+  add_inside(run, span, now, by_network, rows, usage);
   summary.notes = notes_on(parts, engine, now, usage);
   rows.add_links(usage);
   if (parts.congestion) summary.congestion = rows.add_congestion(*parts.congestion, end);

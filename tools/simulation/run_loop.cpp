@@ -32,7 +32,7 @@ bool others_may_get_on(const Assembly& parts, const Engine& engine, Time now) {
                                [now](const ListedFlow& flow) { return Time::zero() + flow.start >= now; });
   }
   if (parts.lifecycle != nullptr && !parts.lifecycle->all_wait_for_ranks(now)) return true;
-  return std::ranges::any_of(parts.hosts, [&](EntityId host) { return engine.entity_as<HostEntity>(host).is_computing(); });
+  return std::ranges::any_of(parts.hosts, [&](EntityId host) { return engine.entity_as<HostEntity>(host).is_busy(now); });
 }
 
 /// Looks whether packets get on.

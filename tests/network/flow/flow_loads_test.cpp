@@ -25,7 +25,7 @@ FlowRequest request(const std::vector<LinkId>& path, const std::vector<double>& 
 // Two links of 100 Gb/s. A crosses both, B the second; C the second as well, and does not count.
 TEST(FlowLoads, AreWhatFlowsTakeThatCount) {
   FlowModel model(std::make_unique<MaxMinSolver>(std::vector<double>{100e9, 100e9}, MaxMinSolver::Options{}));
-  FlowLoads loads(model.policy().graph());
+  FlowLoads loads(model.policy());
   model.watch(loads);
   const std::vector<LinkId> both{LinkId(0), LinkId(1)};
   const std::vector<LinkId> second{LinkId(1)};
@@ -50,7 +50,7 @@ TEST(FlowLoads, AreWhatFlowsTakeThatCount) {
 // What is sprayed loads links by its shares, and what leaves takes exactly what it brought.
 TEST(FlowLoads, AreByShare) {
   FlowModel model(std::make_unique<MaxMinSolver>(std::vector<double>{100e9, 100e9, 100e9}, MaxMinSolver::Options{}));
-  FlowLoads loads(model.policy().graph());
+  FlowLoads loads(model.policy());
   model.watch(loads);
   const std::vector<LinkId> all{LinkId(0), LinkId(1), LinkId(2)};
   const std::vector<double> shares{1, 0.25, 0.75};
@@ -68,6 +68,22 @@ TEST(FlowLoads, AreByShare) {
   model.settle(Time::zero() + Duration::us(1));
   EXPECT_EQ(loads.take_changes(),
             (Changes{{LinkId(0), Bandwidth::bps(0)}, {LinkId(1), Bandwidth::bps(0)}, {LinkId(2), Bandwidth::bps(0)}}));
+}
+
+// A flow that goes first comes after the loads are watched, and then many of either class, whose
+// slots only the graph of both knows.
+TEST(FlowLoads, KnowFlowsOfEveryPriority) {
+  FlowModel model(std::make_unique<MaxMinSolver>(std::vector<double>{100e9, 100e9}, MaxMinSolver::Options{}));
+  FlowLoads loads(model.policy());
+  model.watch(loads);
+  const std::vector<LinkId> first{LinkId(0)};
+  const std::vector<LinkId> second{LinkId(1)};
+  loads.on_flow_starts(model.start(request(first)), true);
+  FlowRequest urgent = request(second);
+  urgent.priority = 1;
+  for (int i = 0; i < 1000; ++i) loads.on_flow_starts(model.start(urgent), true);
+  model.settle(Time::zero());
+  EXPECT_EQ(loads.take_changes(), (Changes{{LinkId(0), Bandwidth::gbps(100)}, {LinkId(1), Bandwidth::gbps(100)}}));
 }
 
 }  // namespace
