@@ -267,7 +267,7 @@ class FlowFabric final : public Entity {
 
   std::vector<CableChanges> cable_changes_;  ///< of this instant
   CableOutages outages_;
-  std::deque<Transfer> entering_;           ///< transfers of this instant; many in a large collective
+  std::deque<Transfer> entering_;           ///< transfers of this instant, perhaps millions
   std::vector<Transfer> packets_entering_;  ///< likewise, of packets
   std::vector<Transfer> packets_leaving_;
   std::vector<bool> stopped_;  ///< by AttemptId
