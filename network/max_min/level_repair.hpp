@@ -101,7 +101,7 @@ class LevelState {
     /// Sum of a over flows with u >= level, if the level is finite and the excess known.
     double weight = 0;
     double capacity = 0;        ///< as in the graph
-    double clear_below = 0;     ///< excess with which it surely limits nobody; none if it has a level
+    double clear_below = 0;     ///< excess with which it surely limits nobody; -inf with a level
     double next = 0;            ///< the level that puts the link in order, if known
     double key = infinite;      ///< of the queue entry that counts, if it is queued
     std::uint32_t changes = 0;  ///< of the excess since it was summed
