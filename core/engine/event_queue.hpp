@@ -12,8 +12,9 @@
 // Invariants
 //   1. pop() returns the smallest key of all events held (EventKey's total order); the order of
 //      push() is irrelevant.
-//   2. A slot belongs to exactly one record or to the free list. Memory is the peak number of
-//      events held x 84 bytes, but for large ones: given back when most events have gone.
+//   2. A slot belongs to exactly one record or to the free list. Memory is 84
+//      bytes for each of the most events held; a queue of more than 2^16 is made smaller when fewer
+//      than one place in eight is taken.
 // Thread safety: one thread at a time.
 #pragma once
 
@@ -46,7 +47,7 @@ class EventQueue {
 
   bool empty() const { return heap_.size() == root_place; }
   std::size_t size() const { return heap_.size() - root_place; }
-  /// So many events have been held, and have memory.
+  /// Events that there is memory for, at least.
   std::size_t places() const { return slab_.size(); }
   /// Time of the next event; Time::max() if there is none.
   Time top_time() const { return empty() ? Time::max() : Time::at_ticks(heap_[root_place].time_ticks); }

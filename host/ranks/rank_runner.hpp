@@ -116,7 +116,7 @@ class RankRunner {
   std::vector<SlotHoldup> slot_holdups(Time until) const;
   /// Ops that have started and wait for a message, for the report of a run that cannot go on.
   std::vector<OpId> waiting_ops() const;
-  /// Or is known to be until later.
+  /// Also while it has gone ahead of `now`.
   bool is_computing(Time now) const { return clock_.is_running() || ahead_until_ > now; }
 
  private:

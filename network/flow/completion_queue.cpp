@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/containers/release_memory.hpp"
+
 namespace weft {
 
 namespace {
@@ -47,10 +49,10 @@ void CompletionQueue::remove(FlowSlot flow) {
 }
 
 void CompletionQueue::give_back() {
-  items_ = {};
-  heap_ = {};
-  far_ = {};
-  finishes_ = {};
+  release_memory(items_);
+  release_memory(heap_);
+  release_memory(far_);
+  release_memory(finishes_);
 }
 
 void CompletionQueue::push_near(FlowSlot flow) {
@@ -115,7 +117,7 @@ bool CompletionQueue::refill() {
       ++i;
     }
   }
-  if (finishes_.size() > far_kept) finishes_ = {};
+  if (finishes_.size() > far_kept) release_memory(finishes_);
   if (far_.capacity() > far_kept && far_.size() < far_.capacity() / 8) far_.shrink_to_fit();
   return true;
 }

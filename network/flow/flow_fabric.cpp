@@ -312,6 +312,7 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
     return;
   }
   const std::uint32_t slot = take_slot(transfers_, free_transfers_);
+  WEFT_CHECK(slot < joint_owner, "transfers under way are counted in 31 bits");
 
   const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
   const auto flows = static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs, transfer.size.count()));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/containers/release_memory.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -128,8 +129,8 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   if (active_flows() > 0 || flows_.size() <= slots_kept_) return;
   policy_->give_back();
   queue_.give_back();
-  flows_ = {};
-  due_ = {};
+  release_memory(flows_);
+  release_memory(due_);
 }
 
 void FlowModel::LinkBytes::add(std::uint32_t account, std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads,

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/containers/release_memory.hpp"
 #include "core/values/ids.hpp"
 #include "network/max_min/flow_link_graph.hpp"
 
@@ -47,7 +48,7 @@ struct BucketSolveState {
   /// Fits the arrays to the graph.
   void resize(const FlowLinkGraph& graph);
   /// The memory that flows took.
-  void give_back() { rates = {}; }
+  void give_back() { release_memory(rates); }
 
   std::vector<double> rates;  ///< by flow slot: the result
   /// By link: the result, rate per weight; infinite = not a bottleneck.

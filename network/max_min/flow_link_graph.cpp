@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/containers/release_memory.hpp"
 
 namespace weft {
 
@@ -105,15 +107,20 @@ void FlowLinkGraph::remove(FlowSlot slot) {
 
 void FlowLinkGraph::give_back() {
   WEFT_CHECK(flow_count_ == 0, "memory of flows is given back when there are none");
-  for (Members& members : members_) members = {};
-  flows_ = {};
-  free_slots_ = {};
-  hops_ = {};
-  loads_ = {};
-  weights_ = {};
-  caps_ = {};
-  priorities_ = {};
-  free_hops_ = {};
+  for (Members& members : members_) {
+    if (members.capacity() == Members().capacity()) continue;
+    // Back to a place inside, which no function of it leads to.
+    std::destroy_at(&members);
+    std::construct_at(&members);
+  }
+  release_memory(flows_);
+  release_memory(free_slots_);
+  release_memory(hops_);
+  release_memory(loads_);
+  release_memory(weights_);
+  release_memory(caps_);
+  release_memory(priorities_);
+  release_memory(free_hops_);
 }
 
 void FlowLinkGraph::set_capacity(LinkId link, double capacity) {

@@ -8,6 +8,8 @@ namespace weft {
 
 namespace {
 
+constexpr double nearly_as_much = 1e-9;  // relative, and more than rounding ever makes
+
 /// Compilers choose between two of these without a branch.
 using TwoDoubles = double __attribute__((vector_size(16)));
 
@@ -210,9 +212,11 @@ void LevelRepair::sum(std::uint32_t id) {
   link.next = LevelState::infinite;
   if (wanted <= capacity * (1 + LevelState::same_level)) return;
   // Newton's method. From wherever it begins, the first step leads to the root or below, and from
-  // then on the share can only grow.
-  share = sharing > 0 ? weight_and_rest[1] / weight_and_rest[0] : capacity / weight;
+  // then on the share can only grow. Rounding may lead beyond a flow that wants just as much, and
+  // so the second look is from below that.
+  double root = sharing > 0 ? weight_and_rest[1] / weight_and_rest[0] : capacity / weight;
   if (sharing == 0) sharing = static_cast<std::int64_t>(members.size());
+  share = root * (1 - nearly_as_much);
   while (true) {
     const std::int64_t sharing_before = sharing;
     sharing = 0;
@@ -220,9 +224,10 @@ void LevelRepair::sum(std::uint32_t id) {
     for (std::size_t i = 0; i < members.size(); ++i) look_at(shares[i]);
     if (sharing == sharing_before) break;
     if (sharing == 0) return;
-    share = std::max(share, weight_and_rest[1] / weight_and_rest[0]);
+    root = std::max(share, weight_and_rest[1] / weight_and_rest[0]);
+    share = root;
   }
-  link.next = share;
+  link.next = root;
 }
 
 /// Gives the link its next level and tells its flows and their links.

@@ -32,6 +32,7 @@
 #include <span>
 #include <vector>
 
+#include "core/containers/release_memory.hpp"
 #include "core/values/ids.hpp"
 #include "network/max_min/flow_link_graph.hpp"
 
@@ -56,7 +57,7 @@ class LevelState {
   /// id.
   void take_over(std::span<const LinkId> links, std::span<const double> levels);
   /// As FlowLinkGraph::give_back.
-  void give_back() { flows_ = {}; }
+  void give_back() { release_memory(flows_); }
   /// The link has no flows any more.
   void reset(LinkId link) { links_[link.index()] = Link(graph_.capacity(link)); }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/containers/release_memory.hpp"
 
 namespace weft {
 
@@ -64,10 +65,10 @@ void MaxMinLayer::remove(FlowSlot flow) {
 void MaxMinLayer::give_back() {
   graph_.give_back();
   levels_.give_back();
-  tasks_ = {};
+  release_memory(tasks_);
   task_count_ = 0;
-  moved_ = {};  // those of this batch are gone
-  changed_ = {};
+  release_memory(moved_);  // those of this batch are gone
+  release_memory(changed_);
 }
 
 void MaxMinLayer::set_capacity(LinkId link, double capacity) {

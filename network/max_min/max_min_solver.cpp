@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/containers/release_memory.hpp"
 
 namespace weft {
 
@@ -78,8 +79,9 @@ void MaxMinSolver::remove_flow(FlowSlot flow) {
 void MaxMinSolver::give_back() {
   for (const Class& c : layers_) c.layer->give_back();
   if (all_flows_) all_flows_->give_back();
-  rates_ = {};
-  changed_ = {};
+  workspace_.state.give_back();
+  release_memory(rates_);
+  release_memory(changed_);
 }
 
 void MaxMinSolver::set_capacity(LinkId link, double capacity) {

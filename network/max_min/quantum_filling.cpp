@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/containers/release_memory.hpp"
 
 namespace weft {
 
@@ -25,10 +26,10 @@ void QuantumFilling::remove_flow(FlowSlot flow) { graph_.remove(flow); }
 
 void QuantumFilling::give_back() {
   graph_.give_back();
-  rates_ = {};
-  filled_ = {};
-  filling_ = {};
-  changed_ = {};
+  release_memory(rates_);
+  release_memory(filled_);
+  release_memory(filling_);
+  release_memory(changed_);
 }
 
 void QuantumFilling::set_capacity(LinkId link, double capacity) { graph_.set_capacity(link, capacity); }

@@ -430,6 +430,38 @@ TEST(PrivateLinks, WhatBeginsAtTheInstantOfAnEndDisturbsNothing) {
   }
 }
 
+// A job is cancelled so that its ranks hear of it, 10 us later, at the tick at which something ends
+// inside hosts: it has not ended then.
+TEST(PrivateLinks, WhatEndsAtTheInstantOfAStopHasNotEnded) {
+  for (const char* const mode : {"FLOW", "PACKET"}) {
+    const ScratchFolder folder;
+    folder.write("work.textproto",
+                 "ranks: 4\ncommunicator { name: \"tp\" size: 2 }\ncommunicator { name: \"dp\" size: 2 stride: 2 }\nrole {\n"
+                 "op { name: \"first\" compute { duration: \"10us\" } }\n"
+                 "op { name: \"send\" send { communicator: \"tp\" peer_offset: 1 size: \"100kB\" } deps: \"first\" }\n"
+                 "op { name: \"take\" receive { communicator: \"tp\" peer_offset: -1 size: \"100kB\" } deps: \"first\" }\n"
+                 "op { name: \"sum\" collective { type: ALL_REDUCE communicator: \"tp\" size: \"300kB\" } deps: \"take\" }\n"
+                 "op { name: \"all\" collective { type: ALL_REDUCE communicator: \"dp\" size: \"300kB\" } deps: \"sum\" }\n"
+                 "op { name: \"last\" compute { duration: \"50us\" } deps: \"all\" }\n}\n");
+    const std::string scenario = fmt::format(
+        "mode: {}\ntopology {{ builder: \"clos\" {} {} {} }}\njob {{ name: \"job\" workload {{ file: \"work.textproto\" }} }}\n",
+        mode, "set { name: \"hosts\" value: \"2\" }", "set { name: \"gpus_per_host\" value: \"2\" }",
+        "set { name: \"inside\" value: \"nvswitch\" }");
+    RunFlags flags;
+    flags.scenario_file = folder.write("scenario.textproto", scenario);
+    MemorySink sink;
+    run(load_scenario(flags), sink, {});
+    ASSERT_FALSE(sink.collectives.empty());
+    for (const CollectiveRow& row : sink.collectives) {
+      const std::string at = to_text(row.end - Time::zero() - Duration::us(10));
+      flags.scenario_file =
+          folder.write("cancelled.textproto", scenario + fmt::format("event {{ at: \"{}\" cancel {{ job: \"job\" }} }}\n", at));
+      SCOPED_TRACE(fmt::format("{} {} at {}", mode, row.op, at));
+      expect_alike(told(flags, "on"), told(flags, "off"));
+    }
+  }
+}
+
 // A ring of 8 moves 7/8 of 1,024 TiB twice over every link: at 100 Mb/s that takes 5 years, and the
 // simulated clock ends after 2.9.
 TEST(PrivateLinks, WhatEndsAfterTheClockIsReported) {

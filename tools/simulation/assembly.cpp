@@ -151,8 +151,10 @@ bool Assembly::may_carry_out_across() const {
 void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
   const Topology& topology = *scenario.topology;
   const auto host_count = static_cast<std::uint32_t>(topology.host_count());
-  for (std::uint32_t host = 0; host < host_count; ++host) hosts.push_back(builder.declare(fmt::format("host{}", host)));
+  // Messages of an instant come in this order: that a job is stopped, what a host itself has moved
+  // until then, what the network has.
   scheduler = builder.declare("scheduler");
+  for (std::uint32_t host = 0; host < host_count; ++host) hosts.push_back(builder.declare(fmt::format("host{}", host)));
   fabric = builder.declare("fabric");
   if (packet_network) packet_network->declare(builder);
   port = make_port();

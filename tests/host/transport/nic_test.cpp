@@ -249,6 +249,22 @@ TEST(Nic, QueuePairsOfATransferAndTransfersOfAConnectionAllArrive) {
   }
 }
 
+// Handed over at time zero and at two later instants, a larger tag first.
+TEST(Nic, TransfersOfAnInstantBeginInOrderOfTheirTags) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 2, 9, 5'000, 2);
+  cluster.transfer(Time::zero(), 2, 9, 5'000, 1);
+  for (const std::int64_t us : {3, 6}) {
+    const Time at = Time::zero() + Duration::us(us);
+    for (const std::uint64_t tag : {3, 1, 2}) cluster.transfer(at, 2, 9, 5'000, 10 * static_cast<std::uint64_t>(us) + tag);
+  }
+  Engine engine = cluster.build(nic_settings(), switch_settings(), {});
+  engine.run({});
+  std::vector<std::uint64_t> tags;
+  for (const Noticed& noticed : cluster.host(engine, 9).delivered()) tags.push_back(noticed.tag);
+  EXPECT_EQ(tags, (std::vector<std::uint64_t>{1, 2, 31, 32, 33, 61, 62, 63}));
+}
+
 // Expectation: two cards into one: each gets half, so that both end within a packet's time of twice
 // the bytes' time.
 TEST(Nic, TwoFlowsShareALink) {

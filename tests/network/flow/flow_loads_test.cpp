@@ -70,19 +70,25 @@ TEST(FlowLoads, AreByShare) {
             (Changes{{LinkId(0), Bandwidth::bps(0)}, {LinkId(1), Bandwidth::bps(0)}, {LinkId(2), Bandwidth::bps(0)}}));
 }
 
-// A flow that goes first comes after the loads are watched, and then many of either class, whose
-// slots only the graph of both knows.
+// A flow of another class comes after the loads are watched. Its slot is one that the graph of the
+// first class has given to a flow on the other link.
 TEST(FlowLoads, KnowFlowsOfEveryPriority) {
   FlowModel model(std::make_unique<MaxMinSolver>(std::vector<double>{100e9, 100e9}, MaxMinSolver::Options{}));
   FlowLoads loads(model.policy());
   model.watch(loads);
   const std::vector<LinkId> first{LinkId(0)};
   const std::vector<LinkId> second{LinkId(1)};
-  loads.on_flow_starts(model.start(request(first)), true);
+  std::vector<FlowSlot> gone;
+  for (int i = 0; i < 3; ++i) gone.push_back(model.start(request(first)));
+  for (const FlowSlot flow : gone) loads.on_flow_starts(flow, true);
+  model.settle(Time::zero());
+  EXPECT_EQ(loads.take_changes(), (Changes{{LinkId(0), Bandwidth::bps(3 * 33'333'333'333)}}));
   FlowRequest urgent = request(second);
   urgent.priority = 1;
-  for (int i = 0; i < 1000; ++i) loads.on_flow_starts(model.start(urgent), true);
-  model.settle(Time::zero());
+  const Time later = Time::zero() + Duration::us(1);
+  model.cancel(gone[1], later);
+  loads.on_flow_starts(model.start(urgent), true);
+  model.settle(later);
   EXPECT_EQ(loads.take_changes(), (Changes{{LinkId(0), Bandwidth::gbps(100)}, {LinkId(1), Bandwidth::gbps(100)}}));
 }
 

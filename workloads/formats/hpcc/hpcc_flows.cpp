@@ -34,7 +34,7 @@ void split_words(std::string_view line, std::vector<std::string_view>& words) {
   }
 }
 
-/// As numbers are written, if not only those.
+/// A character that a decimal number may have.
 constexpr bool is_of_number(char c) { return (c >= '0' && c <= '9') || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'; }
 
 class FlowReader {
