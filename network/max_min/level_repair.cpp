@@ -8,8 +8,6 @@ namespace weft {
 
 namespace {
 
-constexpr double nearly_as_much = 1e-9;  // relative, and more than rounding ever makes
-
 /// Compilers choose between two of these without a branch.
 using TwoDoubles = double __attribute__((vector_size(16)));
 
@@ -213,10 +211,10 @@ void LevelRepair::sum(std::uint32_t id) {
   if (wanted <= capacity * (1 + LevelState::same_level)) return;
   // Newton's method. From wherever it begins, the first step leads to the root or below, and from
   // then on the share can only grow. Rounding may lead beyond a flow that wants just as much, and
-  // so the second look is from below that.
+  // so the second look is from as far below as levels count as the same.
   double root = sharing > 0 ? weight_and_rest[1] / weight_and_rest[0] : capacity / weight;
   if (sharing == 0) sharing = static_cast<std::int64_t>(members.size());
-  share = root * (1 - nearly_as_much);
+  share = root * (1 - LevelState::same_level);
   while (true) {
     const std::int64_t sharing_before = sharing;
     sharing = 0;

@@ -407,6 +407,21 @@ TEST(MaxMinSolver, AgreesWithExactArithmeticOnRandomFabrics) {
   RecordProperty("repairs_given_up", std::to_string(all.repairs_given_up));
 }
 
+// Two flows share a link of 2, and one may have 1 - 5e-10: the other gets 1 + 5e-10, however little
+// that is above half, and the link is full.
+TEST(MaxMinSolver, WhoWantsAlmostAnEqualShareLeavesTheRest) {
+  MaxMinSolver::Options options;
+  options.repaired_part_max = kInfinity;
+  MaxMinSolver solver({2}, options);
+  const std::vector<LinkId> path = links_of({0});
+  const FlowSlot capped = solver.add_flow({path, 1, 1 - 5e-10});
+  const FlowSlot other = solver.add_flow({path, 1, kInfinity});
+  solver.update();
+  EXPECT_EQ(solver.rate(capped), 1 - 5e-10);
+  EXPECT_NEAR(solver.rate(other), 1 + 5e-10, 1e-12);
+  EXPECT_TRUE(solver.audit(1e-12).passed());
+}
+
 // An earlier bucket solve fixed a link whose share had meanwhile left its bucket, without looking
 // whether smaller ones waited in the buckets between, when its bucket's heap happened to be empty.
 // No small fabric showed it; at 65,536 flows on 1,024 hosts rates were wrong by 1.6e-4. Hence this
