@@ -2,6 +2,7 @@
 #include "core/engine/event_queue.hpp"
 
 #include "core/check.hpp"
+#include "core/containers/release_memory.hpp"
 
 namespace weft {
 
@@ -86,7 +87,7 @@ void EventQueue::give_back() {
   }
   heap_.swap(heap);
   slab_.swap(slab);
-  std::vector<std::uint32_t>().swap(free_slots_);
+  release_memory(free_slots_);
 }
 
 void EventQueue::sift_up(std::size_t place, Record record) {

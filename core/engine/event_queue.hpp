@@ -12,9 +12,9 @@
 // Invariants
 //   1. pop() returns the smallest key of all events held (EventKey's total order); the order of
 //      push() is irrelevant.
-//   2. A slot belongs to exactly one record or to the free list. Memory is 84
-//      bytes for each of the most events held; a queue of more than 2^16 is made smaller when fewer
-//      than one place in eight is taken.
+//   2. A slot belongs to exactly one record or to the free list. Memory is 84 bytes for
+//      each of the most events held; a queue of more than 2^16 is made smaller when fewer than one
+//      place in eight is taken.
 // Thread safety: one thread at a time.
 #pragma once
 

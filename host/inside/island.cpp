@@ -303,7 +303,7 @@ void Island::plan_due(EventContext& context) {
   const Time at = std::min(has_end ? undisturbed_->next_end() : Time::max(), network_ == nullptr ? Time::max() : network_->next());
   if (at == Time::max() || (!planned_.empty() && planned_.back() <= at)) return;
   planned_.push_back(at);
-  // As notices of the network come, before timers of the instant and after its end of a job.
+  // As notices of the network come: before timers of the instant, and after the stop of a job.
   context.schedule(at - context.now(), EventClass::message, inside_due, InsideDue{number_});
 }
 

@@ -182,7 +182,7 @@ void HostEntity::send_last_checkpoint(AttemptId attempt, EventContext& context) 
 
 void HostEntity::stop(const StopJob& stopped, EventContext& context) {
   stopped_.insert(stopped.attempt);
-  // What ends at this instant would come after its messages.
+  // What ends at this instant comes after the scheduler's messages.
   const Time before = context.now() - Duration::ticks(1);
   if (inside_) inside_->stop(stopped.attempt, context.now(), before);
   if (stopped.is_over != 0) wiring_.ranks.network.stop(stopped.attempt, host_, context);
