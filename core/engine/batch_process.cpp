@@ -40,14 +40,15 @@ void BatchNode::handle(const Event& event, EventContext&) {
   events_.push_back(event);
 }
 
-EventContext& BatchContext::events(Time now) { return process_.events_.act_as(node_, now); }
+EventContext& BatchContext::events(Time now) { return process_.events_.act_as(process_.states_[node_].id, now); }
 
 Fingerprint& BatchContext::chain() { return process_.states_[node_].chain; }
 
-BatchProcess::BatchProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members, Duration window_max)
+BatchProcess::BatchProcess(LpId lp, const EntityDirectory& directory, std::span<EntityTurns> turns,
+                           std::span<const EntityId> members, Duration window_max)
     : lp_(lp),
       directory_(&directory),
-      events_(lp, directory, members),
+      events_(lp, directory, turns),
       window_max_(std::min(window_max, window_limit)),
       slots_(members.size()),
       states_(members.size()),
@@ -59,7 +60,7 @@ BatchProcess::BatchProcess(LpId lp, const EntityDirectory& directory, std::span<
     if (node == nullptr) continue;
     node->touched_ = &touched_;
     node->local_ = local;
-    events_.set_apart(local);
+    events_.set_apart(members[local]);
     slots_[local].node = node;
     states_[local].id = members[local];
   }
@@ -70,8 +71,7 @@ Time BatchProcess::next_event_time() const {
   return std::min({events_.next_event_time(), earliest_next_, wakeup, later_.earliest()});
 }
 
-void BatchProcess::write_fingerprints(std::span<std::uint64_t> chain_of_entity) const {
-  events_.write_fingerprints(chain_of_entity);
+void BatchProcess::add_to_fingerprints(std::span<std::uint64_t> chain_of_entity) const {
   for (std::size_t local = 0; local < slots_.size(); ++local) {
     if (slots_[local].node == nullptr) continue;
     Fingerprint both = states_[local].chain;
@@ -184,7 +184,7 @@ std::uint64_t BatchProcess::run_window(std::uint32_t local) {
   BatchNode& node = *slot.node;
   take(slot.lists[window_number_ % 2], local);
   const SortedPortMessages port_messages(port_messages_.data(), sort());
-  events_.act_as(local, begin_);
+  events_.act_as(states_[local].id, begin_);
   BatchContext context(*this);
   context.node_ = local;
   context.now_ = begin_;
@@ -192,7 +192,7 @@ std::uint64_t BatchProcess::run_window(std::uint32_t local) {
   try {
     outcome = node.run_window(end_, {port_messages, node.events_}, context);
   } catch (...) {
-    events_.act_as(local, context.now_);
+    events_.act_as(states_[local].id, context.now_);
     events_.rethrow_with_place();
   }
   WEFT_CHECK(outcome.next >= end_, "a batch node does everything before the end of the window");

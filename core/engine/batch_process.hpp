@@ -67,9 +67,10 @@ class alignas(64) BatchProcess final : public LogicalProcess {
   /// Longer windows gain nothing, and times in them would not fit a key.
   static constexpr Duration window_limit = Duration::ticks((std::int64_t{1} << SortedPortMessages::time_bits) - 1);
 
-  /// As EventProcess. `window_max`: the least delay of a connection between two members that leads
-  /// to a batch node, > 0.
-  BatchProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members, Duration window_max);
+  /// As EventProcess; `members` in the order of their local places. `window_max`: the least delay
+  /// of a connection between two members that leads to a batch node, > 0.
+  BatchProcess(LpId lp, const EntityDirectory& directory, std::span<EntityTurns> turns, std::span<const EntityId> members,
+               Duration window_max);
 
   void post_initial(Event event) override { events_.post_initial(event); }
   void receive(const Event& event) override { events_.receive(event); }
@@ -77,7 +78,7 @@ class alignas(64) BatchProcess final : public LogicalProcess {
   std::uint64_t run_window(const Window& window, Outbox& outbox) override;
   Time next_event_time() const override;
   EventKey last_event_key() const override { return last_; }
-  void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
+  void add_to_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
 
  private:
   friend class BatchContext;

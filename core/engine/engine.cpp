@@ -88,7 +88,8 @@ RunReport Engine::run(const RunControl& control) {
     report.end_time = std::max(report.end_time, worker->last_event);
   }
   std::vector<std::uint64_t> chains(state.directory.size());
-  for (const State::LpSlot& slot : state.slots) slot.process->write_fingerprints(chains);
+  for (const EntityTurns& turns : state.turns) chains[turns.id.index()] = turns.chain.value();
+  for (const State::LpSlot& slot : state.slots) slot.process->add_to_fingerprints(chains);
   report.fingerprint.add(static_cast<std::uint64_t>(chains.size()));
   for (const std::uint64_t chain : chains) report.fingerprint.add(chain);
   return report;
@@ -199,15 +200,24 @@ Engine EngineBuilder::build(EngineOptions options) && {
   state->slots = std::vector<Engine::State::LpSlot>(partition.lp_count);
   const std::vector<std::optional<Duration>> batch_windows = longest_batch_windows(directory, partition, edges_);
   state->window_span = window_span_of(partition.lookahead, batch_windows);
+  state->turns = std::vector<EntityTurns>(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    state->turns[i].entity = directory.entities_[i].get();
+    state->turns[i].id = EntityId(i);
+  }
   for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
     state->slots[lp].weight = 0;
     for (const EntityId member : members[lp]) state->slots[lp].weight += weight_of(directory, member);
+    std::unique_ptr<LogicalProcess>& process = state->slots[lp].process;
     if (batch_windows[lp]) {
-      state->slots[lp].process = std::make_unique<BatchProcess>(LpId(lp), directory, members[lp], *batch_windows[lp]);
+      process = std::make_unique<BatchProcess>(LpId(lp), directory, state->turns, members[lp], *batch_windows[lp]);
+    } else if (partition.lp_count > 1) {
+      process = std::make_unique<EventProcess>(LpId(lp), directory, state->turns);
     } else {
-      state->slots[lp].process = std::make_unique<EventProcess>(LpId(lp), directory, members[lp]);
+      process = std::make_unique<EventProcess>(directory, state->turns);
     }
   }
+  if (!has_batch_nodes && partition.lp_count > 1) state->joint.emplace(directory, state->turns);
   for (const Event& event : initial_) state->slots[directory.place(event.target).lp.index()].process->post_initial(event);
   state->options = std::move(options);
   state->make_workers(std::clamp(partition.lp_count, 1U, state->options.threads));

@@ -18,7 +18,8 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint64_t slice_events = 16384;  // about a millisecond of work
+constexpr std::uint64_t slice_events = 16384;       // about a millisecond of work
+constexpr std::uint64_t joint_slice_events = 1024;  // no more than some milliseconds
 // Windows whose time is taken per logical process: one in so many, and every one after a window
 // with at least so many events per process.
 constexpr std::uint64_t timed_windows = 16;
@@ -52,6 +53,7 @@ void Engine::State::make_workers(std::uint32_t worker_count) {
     workers.push_back(std::move(worker));
   }
   fill_agendas();
+  pace = Pace(worker_count);
   balance_wait_ns = balance_interval_ns() / first_look_share;
   next_balance_ns = balance_wait_ns;
 }
@@ -186,11 +188,50 @@ void Engine::State::run_processes(Worker& me, const Window& window, bool timed) 
   me.has_long_windows = runs > 0 && me.counters.events - events_before >= timed_events_min * runs;
 }
 
+// --- All in one process ---
+
+// Called while every other worker waits and all messages are received.
+void Engine::State::join() {
+  if (!joint || std::ranges::any_of(slots, &LpSlot::failed)) return;
+  const WallClock::time_point start = WallClock::now();
+  for (LpSlot& slot : slots) {
+    static_cast<EventProcess&>(*slot.process).deal_events([&](EntityId) -> LogicalProcess& { return *joint; });
+  }
+  for (const auto& worker : workers) worker->agenda.clear();
+  is_joint = true;
+  pace.pause(wall_ns_since(start, WallClock::now()));
+}
+
+void Engine::State::part() {
+  if (!is_joint) return;
+  const WallClock::time_point start = WallClock::now();
+  joint->deal_events([&](EntityId id) -> LogicalProcess& { return *slots[directory.place(id).lp.index()].process; });
+  is_joint = false;
+  fill_agendas();
+  pace.pause(wall_ns_since(start, WallClock::now()));
+}
+
+void Engine::State::run_joint(Worker& me, const Window& window) {
+  try {
+    me.counters.events += joint->run_window(window, *me.outbox);
+  } catch (...) {
+    // The others go on by themselves, up to this instant.
+    note_failure(me, joint->last_event_key());
+    slots[directory.place(joint->last_target()).lp.index()].failed = true;
+    part();
+  }
+  me.last_event = std::max(me.last_event, joint->last_event_key().time);
+}
+
+// --- Between windows ---
+
 void Engine::State::publish(Worker& worker, std::size_t parity) {
   WorkerReport& report = worker.reports[parity];
   report = WorkerReport{};
-  report.earliest = std::min(worker.agenda.earliest(), worker.outbox->earliest());
+  report.earliest = std::min({worker.agenda.earliest(), worker.outbox->earliest(),
+                              worker.index == 0 && is_joint ? joint->next_event_time() : Time::max()});
   report.events = worker.counters.events;
+  report.busy_ns = std::exchange(worker.busy_ns, 0);
   if (worker.failure) report.failed_at = worker.failure->key.time;
   if constexpr (audits_state) {
     report.sent_before = std::exchange(worker.sent_audited, worker.outbox->message_count());
@@ -225,7 +266,17 @@ bool Engine::State::wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool
   if (workers.size() < 2) return false;
   if (options.alternate_every_windows > 0) return windows / options.alternate_every_windows % 2 == 1;
   if (!options.measure_pace) return solo;
-  return pace.look(wall_ns, events) == Pace::Mode::one_thread;
+  return pace.look(wall_ns, events, overlap) == Pace::Mode::one_thread;
+}
+
+/// After a window.
+void Engine::State::note_overlap(Watch& watch, std::size_t parity, bool solo) {
+  const WallClock::time_point now = WallClock::now();
+  if (!solo) {
+    overlap.wall_ns += wall_ns_since(watch.met, now);
+    for (const auto& worker : workers) overlap.busy_ns += worker->reports[parity].busy_ns;
+  }
+  watch.met = now;
 }
 
 // Between windows: what only the coordinating worker looks after, added to its report.
@@ -271,9 +322,11 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
   if (coordinating) {
     watch.start = WallClock::now();
     watch.next_progress = watch.start + progress_interval;
+    watch.met = watch.start;
   }
   Time reached;
   bool solo = false;  // the window that is over was run by the coordinating worker alone
+  const bool measures = !alone && options.measure_pace;
   bool called_back = false;
   std::uint64_t window_number = 0;
   me.reports[1].solo = false;
@@ -293,12 +346,16 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
       const bool stays_solo = solo && me.reports[parity].solo;
       // Written once per call: the others read it at leisure, and meet this worker again before the
       // next.
-      if (solo && !stays_solo) resume_at_window = window_number;
+      if (solo && !stays_solo) {
+        part();
+        resume_at_window = window_number;
+      }
       if (!alone && !stays_solo) barrier.wait();
     }
     called_back = false;
 
     const WindowDecision decision = decide(parity);
+    if (coordinating && measures) note_overlap(watch, parity, solo);
     for (const auto& worker : solo&& decision.solo ? everyone : own) receive(*worker);
     // After a failure the others go on up to its instant, so that the first of all failures is
     // found whatever the partition.
@@ -311,6 +368,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
         wall_ns_before += wall_ns_since(watch.start, WallClock::now());
       }
       if (solo && decision.solo) {
+        part();
         finished_alone = true;
         barrier.wait();
       }
@@ -325,6 +383,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
         called_back = true;
         continue;
       }
+      join();
     }
     solo = decision.solo;
     if (decision.redeal) {
@@ -335,13 +394,22 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
     reached = decision.begin;
     if (coordinating) ++windows;
     ++window_number;
-    const Window current{decision.begin, std::min(later(decision.begin, window_span), until),
-                         sliced ? slice_events : std::numeric_limits<std::uint64_t>::max()};
     const auto crew = solo ? everyone : own;
+    const bool any_end = is_joint && options.alternate_every_windows == 0;
+    const Window current{decision.begin, any_end ? until : std::min(later(decision.begin, window_span), until),
+                         is_joint ? joint_slice_events
+                         : sliced ? slice_events
+                                  : std::numeric_limits<std::uint64_t>::max()};
     for (const auto& worker : crew) worker->outbox->open_window(current.end);
-    for (const auto& worker : crew) {
-      run_processes(*worker, current, !alone && !solo && (worker->has_long_windows || window_number % timed_windows == 0));
+    const WallClock::time_point start = measures ? WallClock::now() : WallClock::time_point();
+    if (is_joint) {
+      run_joint(me, current);
+    } else {
+      for (const auto& worker : crew) {
+        run_processes(*worker, current, !alone && !solo && (worker->has_long_windows || window_number % timed_windows == 0));
+      }
     }
+    if (measures) me.busy_ns = wall_ns_since(start, WallClock::now());
   }
 }
 

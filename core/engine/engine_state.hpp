@@ -7,9 +7,10 @@
 // Model: see core/engine/engine.hpp. All workers come to the same decision from the same reports,
 // so that one barrier per window is enough:
 //   publish report | barrier | read reports, receive messages, run the window | publish ...
-// While windows are too small for several threads, the coordinating worker, the first, does all
+// While several threads do not pay (core/engine/pace), the coordinating worker, the first, does all
 // this for everyone (`solo`) and the others wait at the barrier, into which it comes again when it
-// wants them back.
+// wants them back. Where all processes are event processes, one takes their events as long as that
+// lasts, `joint`, as in a run of a single process: windows are numbers of events then.
 // Threads: a worker belongs to its thread; what is shared changes only between two barriers, by the
 // coordinating worker.
 #pragma once
@@ -27,6 +28,7 @@
 #include "core/engine/engine.hpp"
 #include "core/engine/entity_directory.hpp"
 #include "core/engine/event.hpp"
+#include "core/engine/event_process.hpp"
 #include "core/engine/logical_process.hpp"
 #include "core/engine/outbox.hpp"
 #include "core/engine/pace.hpp"
@@ -48,14 +50,15 @@ struct Engine::State {
     bool failed = false;
   };
 
-  /// What a worker tells the others at the barrier. Two of them alternate, so that nobody overwrites
-  /// what another still reads.
+  /// What a worker tells the others at the barrier. Two of them alternate, so that nobody
+  /// overwrites what another still reads.
   struct alignas(64) WorkerReport {
     Time earliest = Time::max();
     Time failed_at = Time::max();
     std::uint64_t events = 0;
-    // Messages, in builds that audit: sent up to the window before the one that is over, and received
-    // since then and before.
+    std::uint64_t busy_ns = 0;  ///< in the window that is over
+    // Messages, in builds that audit: sent up to the window before the one that is over, and
+    // received since then and before.
     std::uint64_t sent_before = 0;
     std::uint64_t received = 0;
     // Set by the coordinating worker only.
@@ -85,6 +88,7 @@ struct Engine::State {
     WorkerCounters counters;
     std::optional<Failure> failure;
     Time last_event;
+    std::uint64_t busy_ns = 0;      ///< in the window that is over
     bool has_long_windows = false;  ///< its logical processes had much to do in the last window
     /// By its last report; counted in builds that audit, like the next.
     std::uint64_t sent_audited = 0;
@@ -98,6 +102,7 @@ struct Engine::State {
     WallClock::time_point next_progress;
     std::uint64_t windows_since_look = 0;
     std::uint64_t events_at_look = 0;
+    WallClock::time_point met;  ///< at the barrier, last
   };
 
   void make_workers(std::uint32_t worker_count);
@@ -109,9 +114,13 @@ struct Engine::State {
 
   void work(Worker& me, const RunControl& control, WindowBarrier& barrier);
   void run_processes(Worker& me, const Window& window, bool timed);
+  void run_joint(Worker& me, const Window& window);
+  void join();
+  void part();
   void receive(Worker& me);
   void publish(Worker& worker, std::size_t parity);
   void coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity);
+  void note_overlap(Watch& watch, std::size_t parity, bool solo);
   bool wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool solo);
   WindowDecision decide(std::size_t parity) const;
   void note_failure(Worker& me, const EventKey& key);
@@ -122,13 +131,17 @@ struct Engine::State {
   Duration lookahead;
   Duration window_span;  ///< how long windows are
   std::vector<LpSlot> slots;
+  std::vector<EntityTurns> turns;     ///< by EntityId
+  std::optional<EventProcess> joint;  ///< of all, where slots are event processes
+  bool is_joint = false;              ///< it has all events
   std::vector<std::uint32_t> worker_of_lp;
   /// From worker w to worker r at w * workers + r.
   std::vector<std::unique_ptr<LocalChannel>> channels;
   std::vector<std::unique_ptr<Worker>> workers;
   std::uint64_t windows = 0;
   std::uint64_t redeals = 0;
-  Pace pace;
+  Pace pace{1};
+  Pace::Overlap overlap;
   /// What earlier calls of run() took; those below count from there.
   std::uint64_t wall_ns_before = 0;
   std::uint64_t next_balance_ns = 0;  ///< when the balance is looked at again

@@ -11,23 +11,22 @@
 
 namespace weft {
 
-EventProcess::EventProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members)
-    : lp_(lp), directory_(&directory) {
-  members_.reserve(members.size());
-  for (const EntityId id : members) {
-    Member member;
-    member.entity = &directory.entity(id);
-    member.id = id;
-    members_.push_back(member);
-  }
-}
+EventProcess::EventProcess(LpId lp, const EntityDirectory& directory, std::span<EntityTurns> turns)
+    : lp_(lp), directory_(&directory), turns_(turns) {}
+
+EventProcess::EventProcess(const EntityDirectory& directory, std::span<EntityTurns> turns)
+    : has_all_(true), directory_(&directory), turns_(turns) {}
 
 void EventProcess::post_initial(Event event) {
-  const EntityPlace place = directory_->place(event.target);
-  WEFT_CHECK(place.lp == lp_, "an initial event is for a member of this process");
+  WEFT_CHECK(has_all_ || directory_->place(event.target).lp == lp_, "an initial event is for a member of this process");
   event.key.source = event.target;
-  event.key.sequence = members_[place.local].next_sequence++;
-  push(event, place.local);
+  event.key.sequence = turns_[event.target.index()].next_sequence++;
+  push(event);
+}
+
+void EventProcess::set_apart(EntityId member) {
+  turns_[member.index()].apart = true;
+  has_apart_ = true;
 }
 
 void EventProcess::receive(std::span<const PortMessageTo> port_messages) {
@@ -49,10 +48,10 @@ std::uint64_t EventProcess::run(EventQueue& queue, Time end, std::uint64_t event
   try {
     while (handled < events_max && queue.top_time() < end) {
       current_ = queue.pop();
-      current_member_ = &members_[directory_->place(current_.target).local];
-      current_member_->chain.add(event_digest(current_));
       ++handled;
-      current_member_->entity->handle(current_, *this);
+      current_turns_ = &turns_[current_.target.index()];
+      current_turns_->chain.add(event_digest(current_));
+      current_turns_->entity->handle(current_, *this);
     }
   } catch (...) {
     rethrow_with_place();
@@ -60,23 +59,19 @@ std::uint64_t EventProcess::run(EventQueue& queue, Time end, std::uint64_t event
   return handled;
 }
 
-EventContext& EventProcess::act_as(std::uint32_t local, Time now) {
-  current_member_ = &members_[local];
-  current_.target = current_member_->id;
+EventContext& EventProcess::act_as(EntityId member, Time now) {
+  current_turns_ = &turns_[member.index()];
+  current_.target = member;
   current_.key.time = now;
   return *this;
 }
 
-void EventProcess::write_fingerprints(std::span<std::uint64_t> chain_of_entity) const {
-  for (const Member& member : members_) chain_of_entity[member.id.index()] = member.chain.value();
-}
-
 Event EventProcess::make(EntityId target, Duration delay, EventClass event_class, std::uint16_t kind) {
-  if (target == current_member_->id) {
+  if (target == current_turns_->id) {
     WEFT_CHECK(delay >= Duration::zero(), fmt::format("an event is scheduled {} from now, not in the past", to_text(delay)));
   } else {
     WEFT_CHECK(target.index() < directory_->size(), "a message goes to an entity that exists");
-    const Duration* min_delay = directory_->find_min_delay(current_member_->id, target);
+    const Duration* min_delay = directory_->find_min_delay(current_turns_->id, target);
     WEFT_CHECK(min_delay != nullptr,
                fmt::format("a message goes to an entity that was connected; \"{}\" was not", directory_->name(target)));
     WEFT_CHECK(delay >= *min_delay, fmt::format("a message to \"{}\" travels at least the declared {}, but was sent with {}",
@@ -84,8 +79,8 @@ Event EventProcess::make(EntityId target, Duration delay, EventClass event_class
   }
   Event event;
   event.key.time = current_.key.time + delay;
-  event.key.sequence = current_member_->next_sequence++;
-  event.key.source = current_member_->id;
+  event.key.sequence = current_turns_->next_sequence++;
+  event.key.source = current_turns_->id;
   event.key.event_class = event_class;
   event.target = target;
   event.kind = kind;
@@ -93,9 +88,8 @@ Event EventProcess::make(EntityId target, Duration delay, EventClass event_class
 }
 
 void EventProcess::post(const Event& event) {
-  const EntityPlace place = directory_->place(event.target);
-  if (place.lp == lp_) {
-    push(event, place.local);
+  if (has_all_ || directory_->place(event.target).lp == lp_) {
+    push(event);
   } else {
     outbox_->send(event);
   }

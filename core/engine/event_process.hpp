@@ -33,55 +33,69 @@
 
 namespace weft {
 
+/// What changes with every event of an entity, on a cache line of its own. One process at a time
+/// touches it: the one that the entity lives in, or the one that has all events.
+struct alignas(64) EntityTurns {
+  Entity* entity = nullptr;
+  EntityId id;
+  bool apart = false;  ///< its events are handled by hand_over() instead of run_window()
+  std::uint64_t next_sequence = 0;
+  Fingerprint chain;
+};
+
 class alignas(64) EventProcess final : public LogicalProcess, private EventContext {
  public:
-  /// `members` are the entities of process `lp`, in the order of their local places. `directory`
-  /// outlives the process.
-  EventProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members);
+  /// `turns` has one for each entity of the run; both outlive the process.
+  EventProcess(LpId lp, const EntityDirectory& directory, std::span<EntityTurns> turns);
+  /// The process of all entities: nothing that it posts leaves it.
+  EventProcess(const EntityDirectory& directory, std::span<EntityTurns> turns);
 
   void post_initial(Event event) override;
-  void receive(const Event& event) override { push(event, directory_->place(event.target).local); }
+  void receive(const Event& event) override { push(event); }
   void receive(std::span<const PortMessageTo> port_messages) override;
   std::uint64_t run_window(const Window& window, Outbox& outbox) override;
   Time next_event_time() const override { return std::min(queue_.top_time(), apart_.top_time()); }
   EventKey last_event_key() const override { return current_.key; }
-  void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
+  EntityId last_target() const { return current_.target; }
+  void add_to_fingerprints(std::span<std::uint64_t>) const override {}
 
-  // For members that do something outside handle(), in BatchProcess. By their place in this
-  // process.
+  /// Hands each event held to the process that `process_of` names for its target. Requires: no
+  /// members are set apart.
+  template <class ProcessOf>
+  void deal_events(const ProcessOf& process_of) {
+    while (!queue_.empty()) {
+      const Event event = queue_.pop();
+      process_of(event.target).receive(event);
+    }
+  }
+
+  // For members that do something outside handle(), in BatchProcess.
   /// Its events are handled by hand_over() instead of run_window(). Before any is posted.
-  void set_apart(std::uint32_t local) { members_[local].apart = true; }
+  void set_apart(EntityId member);
   /// Handles events of members set apart, before `end`. Returns how many.
   std::uint64_t hand_over(Time end, Outbox& outbox);
   /// What is posted goes out as the member's, as of `now`; until the next call or run_window().
-  EventContext& act_as(std::uint32_t local, Time now);
+  EventContext& act_as(EntityId member, Time now);
   /// Throws the exception being handled again, with the time and the entity's name.
   [[noreturn]] void rethrow_with_place();
 
  private:
-  /// What changes with every event of an entity, on a cache line of its own.
-  struct alignas(64) Member {
-    Entity* entity = nullptr;
-    EntityId id;
-    bool apart = false;
-    std::uint64_t next_sequence = 0;
-    Fingerprint chain;
-  };
-
   Time now() const override { return current_.key.time; }
   EntityId self() const override { return current_.target; }
   Event make(EntityId target, Duration delay, EventClass event_class, std::uint16_t kind) override;
   void post(const Event& event) override;
-  void push(const Event& event, std::uint32_t local) { (members_[local].apart ? apart_ : queue_).push(event); }
+  void push(const Event& event) { (has_apart_ && turns_[event.target.index()].apart ? apart_ : queue_).push(event); }
   std::uint64_t run(EventQueue& queue, Time end, std::uint64_t events_max);
 
   LpId lp_;
+  bool has_all_ = false;    ///< entities of the run
+  bool has_apart_ = false;  ///< members set apart
   const EntityDirectory* directory_;
-  std::vector<Member> members_;
+  std::span<EntityTurns> turns_;
   EventQueue queue_;
   EventQueue apart_;  ///< of members set apart
   Event current_;
-  Member* current_member_ = nullptr;
+  EntityTurns* current_turns_ = nullptr;
   Outbox* outbox_ = nullptr;
 };
 

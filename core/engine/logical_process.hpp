@@ -58,8 +58,9 @@ class LogicalProcess {
   /// came first.
   virtual EventKey last_event_key() const = 0;
 
-  /// Writes each own entity's fingerprint chain to chain_of_entity[id.index()].
-  virtual void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const = 0;
+  /// Takes what members do besides handling events into chain_of_entity[id.index()], which has
+  /// their events.
+  virtual void add_to_fingerprints(std::span<std::uint64_t> chain_of_entity) const = 0;
 };
 
 }  // namespace weft

@@ -5,11 +5,64 @@
 
 namespace weft {
 
-Pace::Mode Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
-  const std::uint64_t elapsed_ns = wall_ns - since_wall_ns_;
-  if (elapsed_ns < (trying() ? trial_ns : hold_ns_)) return mode_;
-  const double pace = static_cast<double>(std::max(events, since_events_) - since_events_) / static_cast<double>(elapsed_ns);
+/// What windows on all threads gain, if they were measured for long enough by now.
+Pace::Gain Pace::gain_of_all(std::uint64_t wall_ns, const Overlap& overlap) {
+  // Between comparisons for longer, so that a moment in which the machine was busy does not count.
+  const std::uint64_t span_ns = trying() ? trial_ns : hold_ns_min;
+  if (mode_ == Mode::one_thread || wall_ns < overlap_since_wall_ns_ + span_ns) return Gain::unknown;
+  const std::uint64_t measured_ns = overlap.wall_ns - since_overlap_.wall_ns;
+  const std::uint64_t busy_ns = overlap.busy_ns - since_overlap_.busy_ns;
+  const bool is_known = 2 * measured_ns >= wall_ns - overlap_since_wall_ns_;
+  overlap_since_wall_ns_ = wall_ns;
+  since_overlap_ = overlap;
+  if (!is_known) return Gain::unknown;
+  const double gain = static_cast<double>(busy_ns) / static_cast<double>(measured_ns);
+  if (gain < gain_min) return Gain::too_little;
+  return gain < gain_enough_ ? Gain::some : Gain::enough;
+}
+
+void Pace::pause(std::uint64_t ns) {
+  since_wall_ns_ += ns;
+  overlap_since_wall_ns_ += ns;
+  longest_ns_ = std::max(longest_ns_, ns);
+}
+
+/// The comparison is over; `confirmed` says that the choice is what it was.
+void Pace::keep(bool confirmed) {
+  tries_ = 0;
+  compared_ = true;
+  hold_ns_ = confirmed ? std::min(hold_growth * hold_ns_, hold_ns_max) : hold_ns_min;
+  if (longest_ns_ >= long_trial_ns) hold_ns_ = std::max(hold_ns_, trials_apart * longest_ns_);
+  longest_ns_ = 0;
+  step_ = Step::hold;
+}
+
+Pace::Mode Pace::look(std::uint64_t wall_ns, std::uint64_t events, const Overlap& overlap) {
+  const std::uint64_t elapsed_ns = wall_ns - std::min(wall_ns, since_wall_ns_);
+  const Gain gain = gain_of_all(wall_ns, overlap);
+  const bool decides = gain == Gain::too_little || (gain == Gain::enough && trying());
+  if (!decides && elapsed_ns < (trying() ? trial_ns : hold_ns_)) return mode_;
   if (trying()) longest_ns_ = std::max(longest_ns_, elapsed_ns);
+  const Mode before = mode_;
+  if (decides) {
+    // Of a comparison the way that the run went before it counts.
+    const Mode gone = step_ == Step::other ? other() : mode_;
+    mode_ = gain == Gain::enough ? Mode::all_threads : Mode::one_thread;
+    keep(mode_ == gone);
+  } else {
+    step(elapsed_ns, static_cast<double>(std::max(events, since_events_) - since_events_) / static_cast<double>(elapsed_ns));
+  }
+  since_wall_ns_ = wall_ns;
+  since_events_ = events;
+  if (mode_ != before) {
+    overlap_since_wall_ns_ = wall_ns;
+    since_overlap_ = overlap;
+  }
+  return mode_;
+}
+
+/// Goes on by events per second, of the `elapsed_ns` since the last step.
+void Pace::step(std::uint64_t elapsed_ns, double pace) {
   switch (step_) {
     case Step::warm_up:
     case Step::hold:
@@ -40,20 +93,12 @@ Pace::Mode Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
         step_ = Step::other;
         break;
       }
-      tries_ = 0;
       const bool other_is_better = pace_of_other_ > (lesser + greater) / 2;
       if (other_is_better) mode_ = other();
-      compared_ = true;
-      hold_ns_ = other_is_better ? hold_ns_min : std::min(hold_growth * hold_ns_, hold_ns_max);
-      if (longest_ns_ >= long_trial_ns) hold_ns_ = std::max(hold_ns_, trials_apart * longest_ns_);
-      longest_ns_ = 0;
-      step_ = Step::hold;
+      keep(!other_is_better);
       break;
     }
   }
-  since_wall_ns_ = wall_ns;
-  since_events_ = events;
-  return mode_;
 }
 
 }  // namespace weft

@@ -12,12 +12,12 @@ namespace {
 // The wall clock is a number here: all threads handle `pace_all` events per microsecond, one thread
 // `pace_one`.
 Pace::Mode mode_after(std::uint64_t wall_ms, double pace_all, double pace_one, std::uint64_t* on_all_threads_ms) {
-  Pace pace;
+  Pace pace(2);
   double events = 0;
   for (std::uint64_t ms = 1; ms <= wall_ms; ++ms) {
     events += 1000 * (pace.mode() == Pace::Mode::all_threads ? pace_all : pace_one);
     *on_all_threads_ms += pace.mode() == Pace::Mode::all_threads;
-    pace.look(ms * 1'000'000, static_cast<std::uint64_t>(events));
+    pace.look(ms * 1'000'000, static_cast<std::uint64_t>(events), {});
   }
   return pace.mode();
 }
@@ -37,24 +37,24 @@ TEST(Pace, KeepsTheFasterWayAndSeldomTriesTheOther) {
 
 // The run becomes faster and faster by itself: what comes later is no better for that.
 TEST(Pace, IsNotMisledByWhatChangesEvenly) {
-  Pace pace;
+  Pace pace(2);
   double events = 0;
   for (std::uint64_t ms = 1; ms <= 100; ++ms) {
     const double by_itself = 1000 * static_cast<double>(ms);
     events += by_itself * (pace.mode() == Pace::Mode::all_threads ? 1 : 0.9);
-    pace.look(ms * 1'000'000, static_cast<std::uint64_t>(events));
+    pace.look(ms * 1'000'000, static_cast<std::uint64_t>(events), {});
   }
   EXPECT_EQ(pace.mode(), Pace::Mode::all_threads);
 }
 
 // At its beginning a run is slow, whichever way it goes, and for longer than one comparison takes.
 TEST(Pace, IsNotMisledByASlowBeginning) {
-  Pace pace;
+  Pace pace(2);
   double events = 0;
   for (std::uint64_t ms = 1; ms <= 80; ++ms) {
     const double by_itself = ms <= 10 ? 600 : 1000;
     events += by_itself * (pace.mode() == Pace::Mode::all_threads ? 1 : 0.85);
-    pace.look(ms * 1'000'000, static_cast<std::uint64_t>(events));
+    pace.look(ms * 1'000'000, static_cast<std::uint64_t>(events), {});
     // 0.6 before, 0.85 and 1 after: between. Once more, 0.85 and 1: less than both.
     if (ms >= 20 && ms < 25) {
       EXPECT_EQ(pace.mode(), Pace::Mode::one_thread) << ms;
@@ -67,13 +67,13 @@ TEST(Pace, IsNotMisledByASlowBeginning) {
 
 // Windows of 30 ms: a trial is a window, and 40 times as long lies before the first.
 TEST(Pace, TriesSeldomWhereWindowsAreLong) {
-  Pace pace;
+  Pace pace(2);
   std::uint64_t events = 0;
   std::vector<std::uint64_t> alone;
   for (std::uint64_t window = 0; window < 200; ++window) {
     if (pace.mode() == Pace::Mode::one_thread) alone.push_back(window);
     events += 1'000'000;
-    pace.look(30'000'000 * (window + 1), events);
+    pace.look(30'000'000 * (window + 1), events, {});
   }
   // One window to warm up, one that is measured, 40 on all threads, one before. At equal pace the
   // choice stays; one after, as many as make 3.2 s, and one before.
@@ -83,7 +83,7 @@ TEST(Pace, TriesSeldomWhereWindowsAreLong) {
 // Windows of 6 ms on all threads, of 90 ms on one: the trial of one thread was long, and 40 times
 // as long passes until the next.
 TEST(Pace, TriesSeldomWhereTheOtherWayIsSlow) {
-  Pace pace;
+  Pace pace(2);
   std::uint64_t wall_ms = 0;
   std::uint64_t events = 0;
   std::vector<std::uint64_t> alone_ms;
@@ -92,11 +92,91 @@ TEST(Pace, TriesSeldomWhereTheOtherWayIsSlow) {
     if (is_alone) alone_ms.push_back(wall_ms);
     wall_ms += is_alone ? 90 : 6;
     events += 1'000'000;
-    pace.look(wall_ms * 1'000'000, events);
+    pace.look(wall_ms * 1'000'000, events, {});
   }
   // A window to warm up and one before; then one alone and one after, 600 of 6 ms (40 x 90 ms), and
   // one before.
   EXPECT_EQ(alone_ms, (std::vector<std::uint64_t>{12, 12 + 90 + 6 + 3600 + 6, 12 + 2 * (90 + 6 + 3600 + 6)}));
+}
+
+// All threads handle more events per second, but have less work side by side than one would do: it
+// was the run that changed. One thread goes on at once, and all are tried for 5 ms each, 25, 100,
+// ... ms after the trial before and another 5 ms of one thread.
+TEST(Pace, OneThreadGoesOnWhereAllHaveNothingToGain) {
+  Pace pace(2);
+  Pace::Overlap overlap;
+  std::vector<std::uint64_t> all_ms;
+  for (std::uint64_t ms = 0; ms < 700; ++ms) {
+    if (pace.mode() == Pace::Mode::all_threads) {
+      all_ms.push_back(ms);
+      overlap.wall_ns += 1'000'000;
+      overlap.busy_ns += 1'050'000;
+    }
+    pace.look(1'000'000 * (ms + 1), 1000 * all_ms.size() + ms, overlap);
+  }
+  std::vector<std::uint64_t> expected;
+  for (const std::uint64_t begin : {0, 0 + 5 + 25 + 5, 35 + 5 + 100 + 5, 145 + 5 + 400 + 5}) {
+    for (std::uint64_t ms = begin; ms < begin + 5; ++ms) expected.push_back(ms);
+  }
+  EXPECT_EQ(all_ms, expected);
+}
+
+// Where all threads gain and one of them is no faster, they stay; once they gain nothing any more,
+// one goes on 25 ms later, whenever a comparison is due.
+TEST(Pace, AllThreadsAreLeftOnceTheyGainNothing) {
+  Pace pace(2);
+  Pace::Overlap overlap;
+  double events = 0;
+  std::uint64_t ms = 0;
+  const auto go_on = [&](std::uint64_t until_ms, double gain) {
+    for (; ms < until_ms; ++ms) {
+      const bool is_all = pace.mode() == Pace::Mode::all_threads;
+      overlap.wall_ns += is_all ? 1'000'000 : 0;
+      overlap.busy_ns += is_all ? static_cast<std::uint64_t>(1e6 * gain) : 0;
+      events += is_all ? 1000 * gain : 1000;
+      pace.look(1'000'000 * (ms + 1), static_cast<std::uint64_t>(events), overlap);
+    }
+  };
+  go_on(1000, 1.4);
+  EXPECT_EQ(pace.mode(), Pace::Mode::all_threads);
+  go_on(1050, 1);  // the 25 ms that are looked at may have begun before
+  EXPECT_EQ(pace.mode(), Pace::Mode::one_thread);
+}
+
+// Where all threads work most of the time no other way is tried, though events per second say
+// otherwise: what a run does at its beginning, or just after a change.
+TEST(Pace, AllThreadsGoOnWhereTheyGainMuch) {
+  Pace pace(4);
+  Pace::Overlap overlap;
+  for (std::uint64_t ms = 0; ms < 1000; ++ms) {
+    ASSERT_EQ(pace.mode(), Pace::Mode::all_threads) << ms;
+    overlap.wall_ns += 1'000'000;
+    overlap.busy_ns += 2'500'000;  // halfway between one and four
+    pace.look(1'000'000 * (ms + 1), 1000 - ms, overlap);
+  }
+}
+
+// Changing from one way to the other took 50 ms: neither way's, but the next comparison waits 40
+// times as long.
+TEST(Pace, AChangeThatTakesLongIsMadeSeldom) {
+  Pace pace(2);
+  std::uint64_t wall_ms = 0;
+  std::uint64_t events = 0;
+  std::vector<std::uint64_t> changed_ms;
+  while (wall_ms < 3000) {
+    const Pace::Mode before = pace.mode();
+    ++wall_ms;
+    events += before == Pace::Mode::one_thread ? 3000 : 1000;
+    if (pace.look(1'000'000 * wall_ms, events, {}) == before) continue;
+    changed_ms.push_back(wall_ms);
+    wall_ms += 50;
+    pace.pause(50'000'000);
+  }
+  // 5 ms to warm up and 5 before, 5 of one thread, 5 of all; one thread was better. 40 times 50 ms
+  // after that change, 5 before, and 5 of all.
+  const std::uint64_t again = 120 + 50 + 2000 + 5;
+  changed_ms.resize(5);
+  EXPECT_EQ(changed_ms, (std::vector<std::uint64_t>{10, 10 + 50 + 5, 65 + 50 + 5, again, again + 50 + 5}));
 }
 
 }  // namespace
