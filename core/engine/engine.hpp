@@ -14,7 +14,8 @@
 // the earliest event anywhere and is at most one lookahead long: no message sent in it arrives in
 // it, so all logical processes run it independently. Messages change hands at one barrier per
 // window (core/engine/channel). Work is re-dealt by core/engine/load_balance; core/engine/pace
-// chooses between one thread and several. A single logical process needs no windows.
+// chooses between one thread and several. A single logical process needs no windows, nor does one
+// thread that has taken all events (core/engine/engine_state).
 //
 // Invariants
 //   1. Fingerprint, final states, event count and end time depend on neither threads nor partition.
@@ -106,8 +107,9 @@ struct RunControl {
 
 struct WorkerCounters {
   std::uint64_t events = 0;
-  std::uint64_t messages = 0;  ///< to other logical processes
-  std::uint64_t lp_runs = 0;   ///< calls of run_window()
+  /// To other logical processes; none while one thread goes on with all events.
+  std::uint64_t messages = 0;
+  std::uint64_t lp_runs = 0;  ///< calls of run_window()
 };
 
 struct RunReport {

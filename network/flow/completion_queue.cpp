@@ -10,7 +10,11 @@ namespace weft {
 
 namespace {
 
-constexpr std::size_t near_share = 8;       // one flow in so many is near after a refill
+// After a refill one flow in 8 is near, of many flows so few that the heap stays in the cache, but
+// no fewer than one in 64: a refill looks at all.
+constexpr std::size_t near_share_max = 8;
+constexpr std::size_t near_share_min = 64;
+constexpr std::size_t near_flows_cached = 4096;
 constexpr std::size_t near_flows_min = 64;  // a refill is not worth less
 // Of memory for what is far, and once was: kept, even if it holds little.
 constexpr std::size_t far_kept = std::size_t{1} << 20;
@@ -104,7 +108,9 @@ bool CompletionQueue::refill() {
     if (const Time finish = items_[flow.index()].finish; finish < Time::max()) finishes_.push_back(finish.in_ticks());
   }
   if (finishes_.empty()) return false;
-  const std::size_t near = std::min(finishes_.size(), std::max(near_flows_min, finishes_.size() / near_share)) - 1;
+  const std::size_t flows = finishes_.size();
+  const std::size_t near_max = std::max(near_flows_cached, flows / near_share_min);
+  const std::size_t near = std::min(flows, std::max(near_flows_min, std::min(near_max, flows / near_share_max))) - 1;
   const auto nth = finishes_.begin() + static_cast<std::ptrdiff_t>(near);
   std::nth_element(finishes_.begin(), nth, finishes_.end());
   horizon_ = Time::at_ticks(*nth + 1);

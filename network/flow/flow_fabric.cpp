@@ -237,7 +237,7 @@ void FlowFabric::move_flows(Time now) {
     const FlowPath path = path_of(active.transfer, flow.queue_pair, false);
     const auto is_same_link = [](const FlowLinkGraph::Hop& hop, LinkId link) { return hop.link == link; };
     const bool is_same_way = std::ranges::equal(graph.hops(slot), path.links, is_same_link);
-    if (is_same_way && (path.loads.empty() || std::ranges::equal(graph.loads(slot), path.loads))) continue;
+    if (is_same_way && graph.has_loads(slot, path.loads)) continue;
     flow.path_delay =
         delay_of(active, path.delay, flow.queue_pair) + last_latency(false) + staging_.delay(active.transfer.destination);
     const FlowSlot to = model_.move(slot, path.links, path.loads, now);

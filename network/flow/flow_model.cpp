@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/containers/cache.hpp"
 #include "core/containers/release_memory.hpp"
 #include "topologies/topology.hpp"
 
@@ -21,6 +22,8 @@ std::vector<double> link_capacities_bps(const Topology& topology) {
 }
 
 namespace {
+
+constexpr std::size_t changed_ahead = 8;  // flows fetched before their turn comes
 
 double left_bits(double bits, double rate_bps, Duration since) { return std::max(0.0, bits - fluid_bits(rate_bps, since)); }
 
@@ -173,7 +176,14 @@ void FlowModel::settle(Time now) {
   ++solves_;
   const std::span<const FlowSlot> changed = policy_->update();
   rate_changes_ += changed.size();
-  for (const FlowSlot slot : changed) {
+  const auto fetch = [&](std::size_t i) {
+    cache::fetch(&flows_[changed[i].index()], sizeof(Flow));
+    queue_.fetch(changed[i]);
+  };
+  for (std::size_t i = 0; i < std::min(changed_ahead, changed.size()); ++i) fetch(i);
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    if (i + changed_ahead < changed.size()) fetch(i + changed_ahead);
+    const FlowSlot slot = changed[i];
     Flow& flow = flows_[slot.index()];
     // A flow not yet moving started somewhere between the last batch and now: its clock starts
     // here.

@@ -12,6 +12,12 @@
 
 namespace weft {
 
+namespace {
+
+bool is_one(double load) { return load == 1.0; }
+
+}  // namespace
+
 FlowLinkGraph::FlowLinkGraph(std::vector<double> capacities) : capacities_(std::move(capacities)), members_(capacities_.size()) {
   for (const double capacity : capacities_)
     WEFT_CHECK(std::isfinite(capacity) && capacity >= 0, "a link's capacity is finite and >= 0");
@@ -65,7 +71,7 @@ void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
     if (members.size() == members.capacity()) members.reserve(members.size() + std::max<std::size_t>(8, members.size() / 4));
     members.push_back({slot, i});
   }
-  if (!demand.loads.empty() || !loads_.empty()) {
+  if (!loads_.empty() || !std::ranges::all_of(demand.loads, is_one)) {
     loads_.resize(hops_.size(), 1.0);
     for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
       const double load = demand.loads.empty() ? 1.0 : demand.loads[i];
@@ -103,6 +109,12 @@ void FlowLinkGraph::remove(FlowSlot slot) {
   flow.hop_count = 0;
   if (!slots_are_given_) free_slots_.push_back(slot);
   --flow_count_;
+}
+
+bool FlowLinkGraph::has_loads(FlowSlot flow, std::span<const double> other) const {
+  const std::span<const double> own = loads(flow);
+  if (own.empty()) return std::ranges::all_of(other, is_one);
+  return other.empty() ? std::ranges::all_of(own, is_one) : std::ranges::equal(own, other);
 }
 
 void FlowLinkGraph::give_back() {

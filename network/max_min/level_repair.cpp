@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/containers/cache.hpp"
+
 namespace weft {
 
 namespace {
+
+constexpr std::size_t members_ahead = 16;  // flows of a link fetched before they are looked at
 
 /// Compilers choose between two of these without a branch.
 using TwoDoubles = double __attribute__((vector_size(16)));
@@ -197,7 +201,10 @@ void LevelRepair::sum(std::uint32_t id) {
   };
   double wanted = 0;
   double weight = 0;
+  const auto fetch = [&](std::size_t i) { cache::fetch(&flows[members[i].flow.index()], sizeof(LevelState::Flow)); };
+  for (std::size_t i = 0; i < std::min(members_ahead, members.size()); ++i) fetch(i);
   for (std::size_t i = 0; i < members.size(); ++i) {
+    if (i + members_ahead < members.size()) fetch(i + members_ahead);
     const LevelState::Flow& flow = flows[members[i].flow.index()];
     const Share of_flow{flow.weight * graph.load(members[i]), flow.without(id)};
     shares[i] = of_flow;

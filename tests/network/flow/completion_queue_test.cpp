@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "core/values/random.hpp"
@@ -36,6 +38,28 @@ TEST(CompletionQueue, NeverCutsATie) {
     EXPECT_TRUE(std::is_sorted(due.begin(), due.end()));
   }
   EXPECT_EQ(queue.next(), Time::max());
+}
+
+// Of so many flows that few are near at a time.
+TEST(CompletionQueue, ManyFinishInOrder) {
+  constexpr std::uint32_t flows = 300'000;
+  RandomStream random(8, 0, 2);
+  CompletionQueue queue;
+  std::vector<std::pair<Time, FlowSlot>> expected;
+  for (std::uint32_t i = 0; i < flows; ++i) {
+    const Time finish = Time::at_ticks(1 + static_cast<std::int64_t>(random.below(flows)));
+    queue.set(FlowSlot(i), finish);
+    expected.emplace_back(finish, FlowSlot(i));
+  }
+  std::ranges::sort(expected);
+  std::vector<std::pair<Time, FlowSlot>> finished;
+  std::vector<FlowSlot> due;
+  for (Time next = queue.next(); next < Time::max(); next = queue.next()) {
+    due.clear();
+    queue.take_due(due);
+    for (const FlowSlot flow : due) finished.emplace_back(next, flow);
+  }
+  EXPECT_EQ(finished, expected);
 }
 
 // Random sets, moves in both directions and removals, against a plain map.
