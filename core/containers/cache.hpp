@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cache: fetching memory before it is needed. It changes how long a run takes, never what it says.
 //
-// Where it sits: loops that know what they will touch a few steps ahead (core/engine/batch_process,
-// and the nodes it runs).
+// Where it sits: loops that know what they will touch a few steps ahead (core/engine/batch_process
+// and the nodes it runs, network/max_min/level_repair, network/flow/flow_model).
 // Threads: any; what others may be writing is not touched by it.
 #pragma once
 

@@ -115,7 +115,9 @@ struct WorkerCounters {
 struct RunReport {
   Time end_time;  ///< of the last event handled
   std::uint64_t events = 0;
-  std::uint64_t windows = 0;  ///< or slices, with a single logical process
+  /// Or slices, with a single logical process and while one thread has all events. How many windows
+  /// and messages there are depends on the partition, and on what pays.
+  std::uint64_t windows = 0;
   std::uint64_t messages = 0;
   std::uint64_t redeals = 0;
   std::uint32_t lp_count = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/engine_state.hpp"
 
+#include <time.h>
+
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <span>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,8 +20,10 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint64_t slice_events = 16384;       // about a millisecond of work
-constexpr std::uint64_t joint_slice_events = 1024;  // no more than some milliseconds
+constexpr std::uint64_t slice_events = 16384;  // about a millisecond of work
+/// Of the process that has all: no more than some milliseconds of work. Few where a test changes
+/// its ways all the time.
+std::uint64_t joint_slice_events(const EngineOptions& options) { return options.alternate_every_windows > 0 ? 8 : 1024; }
 // Windows whose time is taken per logical process: one in so many, and every one after a window
 // with at least so many events per process.
 constexpr std::uint64_t timed_windows = 16;
@@ -27,6 +31,9 @@ constexpr std::uint64_t timed_events_min = 256;
 // The coordinating worker reads the clock at least once in so many windows, or events of its own.
 constexpr std::uint64_t windows_per_look = 16;
 constexpr std::uint64_t events_per_look = 4096;
+// In windows from this length on, waiting for a core does not count as work. In shorter ones it
+// does, as others wait for this worker meanwhile.
+constexpr std::uint64_t long_window_ns = 50'000;
 // The first look at the balance comes after this part of its interval.
 constexpr std::uint64_t first_look_share = 32;
 constexpr auto progress_interval = std::chrono::milliseconds(200);
@@ -34,6 +41,26 @@ constexpr auto progress_interval = std::chrono::milliseconds(200);
 std::uint64_t wall_ns_since(std::chrono::steady_clock::time_point start, std::chrono::steady_clock::time_point now) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(now - start).count());
 }
+
+/// How long this thread works.
+class Stopwatch {
+ public:
+  /// By the time it had on a core, which takes longer to read, or by the wall clock.
+  Stopwatch(bool runs, bool on_core) : runs_(runs), on_core_(on_core), start_(now()) {}
+  std::uint64_t ns() const { return now() - start_; }
+
+ private:
+  std::uint64_t now() const {
+    if (!runs_) return 0;
+    timespec time{};
+    clock_gettime(on_core_ ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+  }
+
+  bool runs_;
+  bool on_core_;
+  std::uint64_t start_;
+};
 
 }  // namespace
 
@@ -202,6 +229,7 @@ void Engine::State::join() {
   pace.pause(wall_ns_since(start, WallClock::now()));
 }
 
+// Likewise.
 void Engine::State::part() {
   if (!is_joint) return;
   const WallClock::time_point start = WallClock::now();
@@ -213,6 +241,7 @@ void Engine::State::part() {
 
 void Engine::State::run_joint(Worker& me, const Window& window) {
   try {
+    ++me.counters.lp_runs;
     me.counters.events += joint->run_window(window, *me.outbox);
   } catch (...) {
     // The others go on by themselves, up to this instant.
@@ -231,7 +260,7 @@ void Engine::State::publish(Worker& worker, std::size_t parity) {
   report.earliest = std::min({worker.agenda.earliest(), worker.outbox->earliest(),
                               worker.index == 0 && is_joint ? joint->next_event_time() : Time::max()});
   report.events = worker.counters.events;
-  report.busy_ns = std::exchange(worker.busy_ns, 0);
+  report.busy_ns = worker.busy_ns;
   if (worker.failure) report.failed_at = worker.failure->key.time;
   if constexpr (audits_state) {
     report.sent_before = std::exchange(worker.sent_audited, worker.outbox->message_count());
@@ -269,10 +298,10 @@ bool Engine::State::wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool
   return pace.look(wall_ns, events, overlap) == Pace::Mode::one_thread;
 }
 
-/// After a window.
-void Engine::State::note_overlap(Watch& watch, std::size_t parity, bool solo) {
+/// At the barrier, after a window that counts unless `skip`.
+void Engine::State::note_overlap(Watch& watch, std::size_t parity, bool skip) {
   const WallClock::time_point now = WallClock::now();
-  if (!solo) {
+  if (!skip) {
     overlap.wall_ns += wall_ns_since(watch.met, now);
     for (const auto& worker : workers) overlap.busy_ns += worker->reports[parity].busy_ns;
   }
@@ -355,20 +384,21 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
     called_back = false;
 
     const WindowDecision decision = decide(parity);
-    if (coordinating && measures) note_overlap(watch, parity, solo);
+    // Before the first window the others may have taken their time to come.
+    if (coordinating && measures) note_overlap(watch, parity, solo || window_number == 0);
     for (const auto& worker : solo&& decision.solo ? everyone : own) receive(*worker);
     // After a failure the others go on up to its instant, so that the first of all failures is
     // found whatever the partition.
     const Time until =
         decision.failed_at == Time::max() ? control.until : std::min(control.until, decision.failed_at + Duration::ticks(1));
     if (decision.stop || decision.begin >= until) {
+      if (solo && decision.solo) part();
       if (coordinating) {
         interrupted = decision.stop;
         next_event = decision.begin;
         wall_ns_before += wall_ns_since(watch.start, WallClock::now());
       }
       if (solo && decision.solo) {
-        part();
         finished_alone = true;
         barrier.wait();
       }
@@ -395,13 +425,11 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
     if (coordinating) ++windows;
     ++window_number;
     const auto crew = solo ? everyone : own;
-    const bool any_end = is_joint && options.alternate_every_windows == 0;
-    const Window current{decision.begin, any_end ? until : std::min(later(decision.begin, window_span), until),
-                         is_joint ? joint_slice_events
-                         : sliced ? slice_events
-                                  : std::numeric_limits<std::uint64_t>::max()};
+    const Window current = is_joint ? Window{decision.begin, until, joint_slice_events(options)}
+                                    : Window{decision.begin, std::min(later(decision.begin, window_span), until),
+                                             sliced ? slice_events : std::numeric_limits<std::uint64_t>::max()};
     for (const auto& worker : crew) worker->outbox->open_window(current.end);
-    const WallClock::time_point start = measures ? WallClock::now() : WallClock::time_point();
+    const Stopwatch stopwatch(measures, me.busy_ns >= long_window_ns);
     if (is_joint) {
       run_joint(me, current);
     } else {
@@ -409,7 +437,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
         run_processes(*worker, current, !alone && !solo && (worker->has_long_windows || window_number % timed_windows == 0));
       }
     }
-    if (measures) me.busy_ns = wall_ns_since(start, WallClock::now());
+    me.busy_ns = stopwatch.ns();
   }
 }
 

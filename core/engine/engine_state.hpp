@@ -11,8 +11,8 @@
 // this for everyone (`solo`) and the others wait at the barrier, into which it comes again when it
 // wants them back. Where all processes are event processes, one takes their events as long as that
 // lasts, `joint`, as in a run of a single process: windows are numbers of events then.
-// Threads: a worker belongs to its thread; what is shared changes only between two barriers, by the
-// coordinating worker.
+// Threads: a worker belongs to its thread; what is shared changes only while the others wait at a
+// barrier, by the coordinating worker.
 #pragma once
 
 #include <chrono>
@@ -120,7 +120,7 @@ struct Engine::State {
   void receive(Worker& me);
   void publish(Worker& worker, std::size_t parity);
   void coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity);
-  void note_overlap(Watch& watch, std::size_t parity, bool solo);
+  void note_overlap(Watch& watch, std::size_t parity, bool skip);
   bool wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool solo);
   WindowDecision decide(std::size_t parity) const;
   void note_failure(Worker& me, const EventKey& key);

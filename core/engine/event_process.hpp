@@ -2,7 +2,8 @@
 // Event process: the general logical process. It owns entities' turn-taking: one event queue, one
 // event at a time.
 //
-// Where it sits: EngineBuilder makes one per part of the partition, inside a BatchProcess
+// Where it sits: EngineBuilder makes one per part of the partition, and one that takes all events
+// while one thread works for all (core/engine/engine_state); inside a BatchProcess
 // (core/engine/batch_process) where switches share it. It is the EventContext that its entities
 // talk to.
 //
@@ -23,8 +24,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "core/check.hpp"
 #include "core/engine/entity.hpp"
 #include "core/engine/entity_directory.hpp"
 #include "core/engine/event_queue.hpp"
@@ -33,7 +34,7 @@
 
 namespace weft {
 
-/// What changes with every event of an entity, on a cache line of its own. One process at a time
+/// What every event of an entity needs, on a cache line of its own. One process at a time
 /// touches it: the one that the entity lives in, or the one that has all events.
 struct alignas(64) EntityTurns {
   Entity* entity = nullptr;
@@ -56,6 +57,7 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   std::uint64_t run_window(const Window& window, Outbox& outbox) override;
   Time next_event_time() const override { return std::min(queue_.top_time(), apart_.top_time()); }
   EventKey last_event_key() const override { return current_.key; }
+  /// Whose event was handled last.
   EntityId last_target() const { return current_.target; }
   void add_to_fingerprints(std::span<std::uint64_t>) const override {}
 
@@ -63,6 +65,7 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   /// members are set apart.
   template <class ProcessOf>
   void deal_events(const ProcessOf& process_of) {
+    WEFT_CHECK(!has_apart_, "events of members set apart stay in their process");
     while (!queue_.empty()) {
       const Event event = queue_.pop();
       process_of(event.target).receive(event);

@@ -28,7 +28,8 @@ namespace weft {
 struct Window {
   Time begin;
   Time end;
-  /// An LP that is alone in its run may return early once it has handled this many events.
+  /// An LP that is alone in its run, or has all events, may return early once it has handled this
+  /// many.
   std::uint64_t events_max = std::numeric_limits<std::uint64_t>::max();
 };
 

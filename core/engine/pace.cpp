@@ -9,19 +9,20 @@ namespace weft {
 Pace::Gain Pace::gain_of_all(std::uint64_t wall_ns, const Overlap& overlap) {
   // Between comparisons for longer, so that a moment in which the machine was busy does not count.
   const std::uint64_t span_ns = trying() ? trial_ns : hold_ns_min;
-  if (mode_ == Mode::one_thread || wall_ns < overlap_since_wall_ns_ + span_ns) return Gain::unknown;
+  if (mode_ == Mode::one_thread || wall_ns < overlap_since_wall_ns_ + span_ns) return Gain::undecided;
   const std::uint64_t measured_ns = overlap.wall_ns - since_overlap_.wall_ns;
   const std::uint64_t busy_ns = overlap.busy_ns - since_overlap_.busy_ns;
   const bool is_known = 2 * measured_ns >= wall_ns - overlap_since_wall_ns_;
   overlap_since_wall_ns_ = wall_ns;
   since_overlap_ = overlap;
-  if (!is_known) return Gain::unknown;
+  if (!is_known) return Gain::undecided;
   const double gain = static_cast<double>(busy_ns) / static_cast<double>(measured_ns);
   if (gain < gain_min) return Gain::too_little;
-  return gain < gain_enough_ ? Gain::some : Gain::enough;
+  return gain < gain_enough_ ? Gain::undecided : Gain::enough;
 }
 
 void Pace::pause(std::uint64_t ns) {
+  pause_ns_ = ns;
   since_wall_ns_ += ns;
   overlap_since_wall_ns_ += ns;
   longest_ns_ = std::max(longest_ns_, ns);
@@ -40,18 +41,25 @@ void Pace::keep(bool confirmed) {
 Pace::Mode Pace::look(std::uint64_t wall_ns, std::uint64_t events, const Overlap& overlap) {
   const std::uint64_t elapsed_ns = wall_ns - std::min(wall_ns, since_wall_ns_);
   const Gain gain = gain_of_all(wall_ns, overlap);
-  const bool decides = gain == Gain::too_little || (gain == Gain::enough && trying());
-  if (!decides && elapsed_ns < (trying() ? trial_ns : hold_ns_)) return mode_;
+  const bool all_go_on = gain == Gain::enough && !compared_;
+  const bool one_goes_on = gain == Gain::too_little;
+  const std::uint64_t due_ns = trying() ? trial_ns + 2 * pause_ns_ : hold_ns_;
+  if (!all_go_on && !one_goes_on && elapsed_ns < due_ns) return mode_;
   if (trying()) longest_ns_ = std::max(longest_ns_, elapsed_ns);
   const Mode before = mode_;
-  if (decides) {
-    // Of a comparison the way that the run went before it counts.
-    const Mode gone = step_ == Step::other ? other() : mode_;
-    mode_ = gain == Gain::enough ? Mode::all_threads : Mode::one_thread;
-    keep(mode_ == gone);
+  if (one_goes_on) {
+    // If this was a trial of all threads, it confirms the choice before it.
+    const bool confirmed = step_ == Step::other;
+    mode_ = Mode::one_thread;
+    keep(confirmed);
+  } else if (all_go_on) {
+    mode_ = Mode::all_threads;
+    keep(true);
+    hold_ns_ = std::max(hold_ns_, hold_ns_first);
   } else {
     step(elapsed_ns, static_cast<double>(std::max(events, since_events_) - since_events_) / static_cast<double>(elapsed_ns));
   }
+  if (mode_ != before) pause_ns_ = 0;
   since_wall_ns_ = wall_ns;
   since_events_ = events;
   if (mode_ != before) {

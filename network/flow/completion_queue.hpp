@@ -7,9 +7,9 @@
 // Model: flows that finish before the horizon are near and wait in a heap; the others are far and
 // in no order. Heap keys are lower bounds: a finish that moves later is left where it is and
 // corrected when it surfaces, only one that moves earlier is pushed again. When the heap runs empty
-// the horizon is set anew so that an eighth of the far flows are near, or as many as a cache holds.
-// It lies after all flows that finish at its last instant, so a tie is never cut in two. Flows that
-// never finish (Time::max()) stay far.
+// the horizon is set anew so that an eighth of the far flows are near, but no more than a cache
+// holds or one in 64. It lies after all flows that finish at its last instant, so a tie is never
+// cut in two. Flows that never finish (Time::max()) stay far.
 //
 // Invariant: next() and take_due() depend on the finish times set, not on the order in which they
 // were set.
@@ -32,7 +32,9 @@ class CompletionQueue {
   /// never.
   void set(FlowSlot flow, Time finish);
   /// Asks the memory for what set() will need.
-  void fetch(FlowSlot flow) const { cache::fetch(items_.data() + flow.index(), sizeof(Item)); }
+  void fetch(FlowSlot flow) const {
+    if (flow.index() < items_.size()) cache::fetch(&items_[flow.index()], sizeof(Item));
+  }
   void remove(FlowSlot flow);
   /// The memory that flows took. Requires: there are none.
   void give_back();

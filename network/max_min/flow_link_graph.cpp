@@ -111,10 +111,10 @@ void FlowLinkGraph::remove(FlowSlot slot) {
   --flow_count_;
 }
 
-bool FlowLinkGraph::has_loads(FlowSlot flow, std::span<const double> other) const {
+bool FlowLinkGraph::has_loads(FlowSlot flow, std::span<const double> these) const {
   const std::span<const double> own = loads(flow);
-  if (own.empty()) return std::ranges::all_of(other, is_one);
-  return other.empty() ? std::ranges::all_of(own, is_one) : std::ranges::equal(own, other);
+  if (own.empty()) return std::ranges::all_of(these, is_one);
+  return these.empty() ? std::ranges::all_of(own, is_one) : std::ranges::equal(own, these);
 }
 
 void FlowLinkGraph::give_back() {

@@ -97,7 +97,7 @@ class FlowLinkGraph {
     return loads_.empty() ? std::span<const double>() : std::span<const double>(loads_.data() + f.first_hop, f.hop_count);
   }
   /// Whether these, or 1 each where there are none, are the flow's. Requires: one per hop, or none.
-  bool has_loads(FlowSlot flow, std::span<const double> loads) const;
+  bool has_loads(FlowSlot flow, std::span<const double> these) const;
   /// What the link carries per unit of the member's rate.
   double load(const Member& member) const {
     return loads_.empty() ? 1.0 : loads_[flows_[member.flow.index()].first_hop + member.hop];

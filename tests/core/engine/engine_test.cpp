@@ -273,14 +273,17 @@ TEST(EngineFailure, TheFirstFailureIsTheSameForEveryPartition) {
   for (const bool connected : {false, true}) {
     for (const std::uint32_t threads : {1U, 2U, 4U}) {
       for (const bool one_lp : {false, true}) {
-        EngineBuilder builder = make();
-        // Far apart: one window of 1 us spans all three failures. Not connected: the run goes in
-        // slices.
-        if (connected) builder.connect_all(Duration::us(1));
-        EngineOptions options = each_alone(8, threads);
-        if (one_lp) options.partition = PartitionExplicit{std::vector<LpId>(8, LpId(0))};
-        Engine engine = std::move(builder).build(options);
-        EXPECT_EQ(message_of(engine), "e6 failed") << connected << threads << one_lp;
+        for (const std::uint64_t alternate : {0U, 1U, 2U, 3U}) {
+          EngineBuilder builder = make();
+          // Far apart: one window of 1 us spans all three failures. Not connected: the run goes in
+          // slices.
+          if (connected) builder.connect_all(Duration::us(1));
+          EngineOptions options = each_alone(8, threads);
+          if (one_lp) options.partition = PartitionExplicit{std::vector<LpId>(8, LpId(0))};
+          options.alternate_every_windows = alternate;
+          Engine engine = std::move(builder).build(options);
+          EXPECT_EQ(message_of(engine), "e6 failed") << connected << threads << one_lp << alternate;
+        }
       }
     }
   }
@@ -302,6 +305,38 @@ TEST(EngineFailure, OfOneInstantTheSmallestSourceFailsFirst) {
       FAIL() << "the run fails";
     } catch (const std::runtime_error& error) {
       EXPECT_STREQ(error.what(), "e1");
+    }
+  }
+}
+
+// An entity whose timer fails stands before another one, which at the same instant sends itself a
+// message that fails as well: that comes before timers, whether one thread has all events or not.
+TEST(EngineFailure, OfOneInstantWhatOthersDoAfterAFailureCounts) {
+  for (const std::uint32_t threads : {1U, 2U}) {
+    for (const std::uint64_t alternate : {0U, 1U, 2U, 3U}) {
+      EngineBuilder builder;
+      const EntityId ticker = add(builder, "ticker", [](const Event& event, EventContext& context) {
+        const auto round = event.payload_as<std::uint64_t>();
+        if (round < 20) context.schedule(Duration::us(1), EventClass::timer, 0, round + 1);
+      });
+      const EntityId timer = add(builder, "timer", [](const Event&, EventContext&) { throw std::runtime_error("timer"); });
+      const EntityId message = add(builder, "message", [](const Event& event, EventContext& context) {
+        if (event.key.event_class == EventClass::message) throw std::runtime_error("message");
+        context.schedule(Duration::zero(), EventClass::message, 0);
+      });
+      builder.connect_all(Duration::us(1));
+      builder.post_initial(ticker, Time::zero(), EventClass::timer, 0, std::uint64_t{0});
+      builder.post_initial(timer, at_ns(5500), EventClass::timer, 0);
+      builder.post_initial(message, at_ns(5500), EventClass::timer, 0);
+      EngineOptions options = each_alone(3, threads);
+      options.alternate_every_windows = alternate;
+      Engine engine = std::move(builder).build(options);
+      try {
+        engine.run({});
+        FAIL() << "the run fails";
+      } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(), "message") << threads << alternate;
+      }
     }
   }
 }
@@ -352,9 +387,39 @@ TEST(EngineControl, OneThreadForAllAndBack) {
   }
 }
 
+// One thread takes all events and gives them back while an instant is under way: each entity sees
+// the same ones in the same order.
+TEST(EngineControl, OneThreadMayStopWithinAnInstant) {
+  const auto make = [] {
+    EngineBuilder builder;
+    for (std::uint32_t i = 0; i < 30; ++i) {
+      const EntityId id = add(builder, "e" + std::to_string(i), [i](const Event& event, EventContext& context) {
+        const auto left = event.payload_as<std::uint64_t>();
+        if (left == 0) return;
+        context.schedule(Duration::ns(10), left % 2 == 0 ? EventClass::timer : EventClass::settle, 0, left - 1);
+        context.send(EntityId((i + 7) % 30), Duration::ns(10), 0, std::uint64_t{0});
+      });
+      builder.post_initial(id, Time::zero(), EventClass::timer, 0, std::uint64_t{50});
+    }
+    builder.connect_all(Duration::ns(10));
+    return builder;
+  };
+  const RunReport alone = make().build(each_alone(30, 1)).run({});
+  for (const std::uint64_t alternate : {1U, 2U, 5U}) {
+    EngineOptions options = each_alone(30, 3);
+    options.alternate_every_windows = alternate;
+    const RunReport report = make().build(options).run({});
+    EXPECT_EQ(report.fingerprint.value(), alone.fingerprint.value()) << alternate;
+    EXPECT_EQ(report.events, alone.events);
+    EXPECT_EQ(report.end_time, alone.end_time);
+  }
+}
+
 TEST(EngineControl, UntilIsExclusiveAndRunContinues) {
   for (const std::uint32_t threads : {1U, 2U}) {
-    Engine engine = ring(4).build(each_alone(4, threads));
+    EngineOptions options = each_alone(4, threads);
+    options.measure_pace = false;  // a thread that has all events counts its windows in another way
+    Engine engine = ring(4).build(options);
     // Events at 0, 100, ..., 900 ns at each of 4 entities; those at 1000 ns are left.
     RunReport report = engine.run({.until = at_ns(1000), .interrupt = nullptr, .progress = {}});
     EXPECT_EQ(report.events, 40U);

@@ -143,27 +143,36 @@ TEST(Pace, AllThreadsAreLeftOnceTheyGainNothing) {
   EXPECT_EQ(pace.mode(), Pace::Mode::one_thread);
 }
 
-// Where all threads work most of the time no other way is tried, though events per second say
-// otherwise: what a run does at its beginning, or just after a change.
-TEST(Pace, AllThreadsGoOnWhereTheyGainMuch) {
-  Pace pace(4);
-  Pace::Overlap overlap;
-  for (std::uint64_t ms = 0; ms < 1000; ++ms) {
-    ASSERT_EQ(pace.mode(), Pace::Mode::all_threads) << ms;
-    overlap.wall_ns += 1'000'000;
-    overlap.busy_ns += 2'500'000;  // halfway between one and four
-    pace.look(1'000'000 * (ms + 1), 1000 - ms, overlap);
+// Where all threads work most of the time nothing is compared at first, as what a run does then
+// says little; but where they only take from each other what they gain, one goes on in the end.
+TEST(Pace, AllThreadsGoOnAtFirstWhereTheyGainMuch) {
+  for (const bool one_is_faster : {false, true}) {
+    Pace pace(4);
+    Pace::Overlap overlap;
+    std::uint64_t events = 0;
+    std::uint64_t first_alone_ms = 0;
+    for (std::uint64_t ms = 0; ms < 1000; ++ms) {
+      const bool is_all = pace.mode() == Pace::Mode::all_threads;
+      if (!is_all && first_alone_ms == 0) first_alone_ms = ms;
+      overlap.wall_ns += is_all ? 1'000'000 : 0;
+      overlap.busy_ns += is_all ? 2'500'000 : 0;  // halfway between one and four
+      events += is_all || !one_is_faster ? 1000 : 2000;
+      pace.look(1'000'000 * (ms + 1), events, overlap);
+    }
+    // 5 ms to warm up, 400, and 5 before the trial.
+    EXPECT_EQ(first_alone_ms, 5U + 400U + 5U);
+    EXPECT_EQ(pace.mode(), one_is_faster ? Pace::Mode::one_thread : Pace::Mode::all_threads);
   }
 }
 
-// Changing from one way to the other took 50 ms: neither way's, but the next comparison waits 40
-// times as long.
+// Changing from one way to the other takes 50 ms: neither way's, but trials are longer for it, and
+// the next comparison waits 40 times as long.
 TEST(Pace, AChangeThatTakesLongIsMadeSeldom) {
   Pace pace(2);
   std::uint64_t wall_ms = 0;
   std::uint64_t events = 0;
   std::vector<std::uint64_t> changed_ms;
-  while (wall_ms < 3000) {
+  while (wall_ms < 4800) {
     const Pace::Mode before = pace.mode();
     ++wall_ms;
     events += before == Pace::Mode::one_thread ? 3000 : 1000;
@@ -172,11 +181,11 @@ TEST(Pace, AChangeThatTakesLongIsMadeSeldom) {
     wall_ms += 50;
     pace.pause(50'000'000);
   }
-  // 5 ms to warm up and 5 before, 5 of one thread, 5 of all; one thread was better. 40 times 50 ms
-  // after that change, 5 before, and 5 of all.
-  const std::uint64_t again = 120 + 50 + 2000 + 5;
-  changed_ms.resize(5);
-  EXPECT_EQ(changed_ms, (std::vector<std::uint64_t>{10, 10 + 50 + 5, 65 + 50 + 5, again, again + 50 + 5}));
+  // 5 ms to warm up and 5 before. Trials of 5 ms and twice the change: of one thread, and of all
+  // after it; one thread was better. 40 times such a trial after that change, and another before.
+  const std::uint64_t trial = 5 + 2 * 50;
+  const std::uint64_t better = 10 + 2 * (50 + trial);
+  EXPECT_EQ(changed_ms, (std::vector<std::uint64_t>{10, 10 + 50 + trial, better, better + 50 + 40 * trial + trial}));
 }
 
 }  // namespace
