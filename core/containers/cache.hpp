@@ -6,6 +6,7 @@
 // Threads: any; what others may be writing is not touched by it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace weft::cache {
@@ -15,6 +16,16 @@ inline constexpr std::size_t line_bytes = 64;
 /// Asks for the lines of `bytes` from `begin` on; the address need not be valid.
 inline void fetch(const void* begin, std::size_t bytes) {
   for (std::size_t byte = 0; byte < bytes; byte += line_bytes) __builtin_prefetch(static_cast<const char*>(begin) + byte);
+}
+
+/// visit(i) for each i < count, in order, and fetch(i) `ahead` steps before it.
+template <class Fetch, class Visit>
+void visit_ahead(std::size_t count, std::size_t ahead, Fetch fetch, Visit visit) {
+  for (std::size_t i = 0; i < std::min(ahead, count); ++i) fetch(i);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + ahead < count) fetch(i + ahead);
+    visit(i);
+  }
 }
 
 }  // namespace weft::cache

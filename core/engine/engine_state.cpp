@@ -385,7 +385,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
 
     const WindowDecision decision = decide(parity);
     // Before the first window the others may have taken their time to come.
-    if (coordinating && measures) note_overlap(watch, parity, solo || window_number == 0);
+    if (coordinating && measures && !decision.solo) note_overlap(watch, parity, solo || window_number == 0);
     for (const auto& worker : solo&& decision.solo ? everyone : own) receive(*worker);
     // After a failure the others go on up to its instant, so that the first of all failures is
     // found whatever the partition.
@@ -429,7 +429,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
                                     : Window{decision.begin, std::min(later(decision.begin, window_span), until),
                                              sliced ? slice_events : std::numeric_limits<std::uint64_t>::max()};
     for (const auto& worker : crew) worker->outbox->open_window(current.end);
-    const Stopwatch stopwatch(measures, me.busy_ns >= long_window_ns);
+    const Stopwatch stopwatch(measures && !solo, me.busy_ns >= long_window_ns);
     if (is_joint) {
       run_joint(me, current);
     } else {

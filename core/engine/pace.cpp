@@ -59,10 +59,10 @@ Pace::Mode Pace::look(std::uint64_t wall_ns, std::uint64_t events, const Overlap
   } else {
     step(elapsed_ns, static_cast<double>(std::max(events, since_events_) - since_events_) / static_cast<double>(elapsed_ns));
   }
-  if (mode_ != before) pause_ns_ = 0;
   since_wall_ns_ = wall_ns;
   since_events_ = events;
   if (mode_ != before) {
+    pause_ns_ = 0;
     overlap_since_wall_ns_ = wall_ns;
     since_overlap_ = overlap;
   }

@@ -110,7 +110,7 @@ bool CompletionQueue::refill() {
   if (finishes_.empty()) return false;
   const std::size_t flows = finishes_.size();
   const std::size_t near_max = std::max(near_flows_cached, flows / near_share_min);
-  const std::size_t near = std::min(flows, std::max(near_flows_min, std::min(near_max, flows / near_share_max))) - 1;
+  const std::size_t near = std::min(flows, std::clamp(flows / near_share_max, near_flows_min, near_max)) - 1;
   const auto nth = finishes_.begin() + static_cast<std::ptrdiff_t>(near);
   std::nth_element(finishes_.begin(), nth, finishes_.end());
   horizon_ = Time::at_ticks(*nth + 1);

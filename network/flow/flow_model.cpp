@@ -180,9 +180,7 @@ void FlowModel::settle(Time now) {
     cache::fetch(&flows_[changed[i].index()], sizeof(Flow));
     queue_.fetch(changed[i]);
   };
-  for (std::size_t i = 0; i < std::min(changed_ahead, changed.size()); ++i) fetch(i);
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    if (i + changed_ahead < changed.size()) fetch(i + changed_ahead);
+  cache::visit_ahead(changed.size(), changed_ahead, fetch, [&](std::size_t i) {
     const FlowSlot slot = changed[i];
     Flow& flow = flows_[slot.index()];
     // A flow not yet moving started somewhere between the last batch and now: its clock starts
@@ -195,7 +193,7 @@ void FlowModel::settle(Time now) {
     const double bits = std::max(flow.remaining_bits, 1e-6);
     const Duration left = fluid_transmit_time(bits, flow.rate_bps);
     queue_.set(slot, left > Time::max() - now ? Time::max() : now + left);
-  }
+  });
   if (observer_ != nullptr) observer_->on_rates_changed(changed, now, *policy_);
 }
 

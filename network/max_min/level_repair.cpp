@@ -202,16 +202,14 @@ void LevelRepair::sum(std::uint32_t id) {
   double wanted = 0;
   double weight = 0;
   const auto fetch = [&](std::size_t i) { cache::fetch(&flows[members[i].flow.index()], sizeof(LevelState::Flow)); };
-  for (std::size_t i = 0; i < std::min(members_ahead, members.size()); ++i) fetch(i);
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (i + members_ahead < members.size()) fetch(i + members_ahead);
+  cache::visit_ahead(members.size(), members_ahead, fetch, [&](std::size_t i) {
     const LevelState::Flow& flow = flows[members[i].flow.index()];
     const Share of_flow{flow.weight * graph.load(members[i]), flow.without(id)};
     shares[i] = of_flow;
     weight += of_flow.amount;
     wanted += of_flow.amount * of_flow.without;
     look_at(of_flow);
-  }
+  });
   link.set_excess(sharing > 0 ? share * weight_and_rest[0] - weight_and_rest[1] : wanted - capacity, weight_and_rest[0]);
   link.next_known = true;
   link.next = LevelState::infinite;
