@@ -225,18 +225,6 @@ Duration transmit_time(Bytes size, Bandwidth rate) {
   return Duration::ticks(static_cast<std::int64_t>(ticks));
 }
 
-Duration fluid_transmit_time(double bits, double rate_bps) {
-  if (bits <= 0.0) return Duration::zero();
-  if (rate_bps <= 0.0) return Duration::max();
-  const double ticks = std::round(bits / rate_bps * static_cast<double>(Duration::ticks_per_s));
-  if (!(ticks < 9.2e18)) return Duration::max();
-  return Duration::ticks(ticks < 1.0 ? 1 : static_cast<std::int64_t>(ticks));
-}
-
-double fluid_bits(double rate_bps, Duration elapsed) {
-  return rate_bps * static_cast<double>(elapsed.in_ticks()) / static_cast<double>(Duration::ticks_per_s);
-}
-
 Duration propagation_delay(Length length) {
   WEFT_CHECK(length.in_millimetres() >= 0, "propagation_delay of a length >= 0");
   // 5 ns per metre are 5 ps, half a tick, per millimetre.

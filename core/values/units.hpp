@@ -185,10 +185,20 @@ Duration transmit_time(Bytes size, Bandwidth rate);
 /// Time to move `bits` (may be fractional: what is left of a flow) at `rate_bps`, to the nearest
 /// tick but never less than one tick when bits > 0. Returns Duration::max() when rate_bps is 0.
 /// Used by fluid models, whose rates are real.
-Duration fluid_transmit_time(double bits, double rate_bps);
+inline Duration fluid_transmit_time(double bits, double rate_bps) {
+  if (bits <= 0.0) return Duration::zero();
+  if (rate_bps <= 0.0) return Duration::max();
+  const double ticks = bits / rate_bps * static_cast<double>(Duration::ticks_per_s);
+  if (!(ticks < 9.2e18)) return Duration::max();
+  const auto whole = static_cast<std::int64_t>(ticks);
+  const std::int64_t nearest = whole + static_cast<std::int64_t>(ticks - static_cast<double>(whole) >= 0.5);
+  return Duration::ticks(nearest < 1 ? 1 : nearest);
+}
 
 /// Bits that a fluid of `rate_bps` moves in `elapsed`.
-double fluid_bits(double rate_bps, Duration elapsed);
+inline double fluid_bits(double rate_bps, Duration elapsed) {
+  return rate_bps * static_cast<double>(elapsed.in_ticks()) / static_cast<double>(Duration::ticks_per_s);
+}
 
 /// Light in fibre: 5 ns per metre (group index about 1.5), rounded up to a tick. Requires: length
 /// >= 0.

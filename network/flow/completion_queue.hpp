@@ -13,28 +13,42 @@
 //
 // Invariant: next() and take_due() depend on the finish times set, not on the order in which they
 // were set.
+// Beside the finish stands what its user notes of a flow, so that both are in one cache line.
 // Threads: one.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "core/containers/cache.hpp"
+#include "core/containers/min_heap.hpp"
+#include "core/containers/release_memory.hpp"
 #include "core/values/units.hpp"
 #include "network/max_min/flow_link_graph.hpp"
 
 namespace weft {
 
+template <class Notes>
 class CompletionQueue {
  public:
+  /// Of a flow; made when it is first asked for, and kept until give_back().
+  Notes& notes(FlowSlot flow) {
+    if (items_.size() <= flow.index()) items_.resize(flow.index() + 1);
+    return items_[flow.index()].notes;
+  }
+  /// Requires: it was asked for before.
+  const Notes& notes(FlowSlot flow) const { return items_[flow.index()].notes; }
+  /// Flows that there are notes of are below this.
+  std::size_t slot_count() const { return items_.size(); }
+
   /// The flow finishes at `finish` now; it may be new, or known with another finish. Time::max() =
   /// never.
   void set(FlowSlot flow, Time finish);
-  /// Asks the memory for what set() will need.
-  void fetch(FlowSlot flow) const {
-    if (flow.index() < items_.size()) cache::fetch(&items_[flow.index()], sizeof(Item));
-  }
+  /// Asks the memory for what set() and notes() will need.
+  void fetch(FlowSlot flow) const { cache::fetch(items_.data() + flow.index(), sizeof(Item)); }
   void remove(FlowSlot flow);
   /// The memory that flows took. Requires: there are none.
   void give_back();
@@ -65,32 +79,178 @@ class CompletionQueue {
     explicit Whereabouts(std::int64_t packed) : packed_(packed) {}
     std::int64_t packed_ = nowhere;
   };
-  struct Item {
+  struct alignas(cache::line_bytes) Item {
     Time finish = Time::max();
     Whereabouts where;
+    Notes notes;
   };
-  static_assert(sizeof(Item) == 16, "there may be tens of millions");
   struct Entry {
     Time key;
     FlowSlot flow;
-    friend auto operator<=>(const Entry&, const Entry&) = default;
+    __extension__ using Order = unsigned __int128;
+    Order order() const { return static_cast<Order>(key.in_ticks()) << 64 | flow.index(); }
   };
 
+  /// But for the notes.
+  static void forget(Item& item) {
+    item.finish = Time::max();
+    item.where = Whereabouts();
+  }
   void push_near(FlowSlot flow);
   void push_far(FlowSlot flow);
   void leave_far(FlowSlot flow);
-  void pop_entry();
   /// Makes the top of the heap an entry that counts, with its true finish. False if the heap ran
   /// empty.
   bool clean_top();
   /// Moves the horizon so that flows become near. False if no flow ever finishes.
   bool refill();
 
+  // After a refill one flow in 8 is near, of many flows so few that the heap stays in the cache, but
+  // no fewer than one in 64: a refill looks at all.
+  static constexpr std::size_t near_share_max = 8;
+  static constexpr std::size_t near_share_min = 64;
+  static constexpr std::size_t near_flows_cached = 4096;
+  static constexpr std::size_t near_flows_min = 64;  // a refill is not worth less
+  // Of memory for what is far, and once was: kept, even if it holds little.
+  static constexpr std::size_t far_kept = std::size_t{1} << 20;
+
   Time horizon_;  ///< flows that finish before it are near
   std::vector<Item> items_;
-  std::vector<Entry> heap_;
+  MinHeap<Entry> heap_;
   std::vector<FlowSlot> far_;
   std::vector<std::int64_t> finishes_;
 };
+
+template <class Notes>
+void CompletionQueue<Notes>::set(FlowSlot flow, Time finish) {
+  notes(flow);
+  Item& item = items_[flow.index()];
+  item.finish = finish;
+  switch (item.where.place()) {
+    case Place::none:
+      if (finish < horizon_) {
+        push_near(flow);
+      } else {
+        push_far(flow);
+      }
+      return;
+    case Place::near:
+      if (finish < item.where.key()) push_near(flow);
+      return;
+    case Place::far:
+      if (finish < horizon_) {
+        leave_far(flow);
+        push_near(flow);
+      }
+      return;
+  }
+}
+
+template <class Notes>
+void CompletionQueue<Notes>::remove(FlowSlot flow) {
+  Item& item = items_[flow.index()];
+  if (item.where.place() == Place::far) leave_far(flow);
+  // The heap entry of a near flow stays behind: its key is not the item's any more.
+  forget(item);
+}
+
+template <class Notes>
+void CompletionQueue<Notes>::give_back() {
+  release_memory(items_);
+  heap_.give_back();
+  release_memory(far_);
+  release_memory(finishes_);
+}
+
+template <class Notes>
+void CompletionQueue<Notes>::push_near(FlowSlot flow) {
+  Item& item = items_[flow.index()];
+  item.where = Whereabouts::near(item.finish);
+  heap_.push({item.finish, flow});
+}
+
+template <class Notes>
+void CompletionQueue<Notes>::push_far(FlowSlot flow) {
+  items_[flow.index()].where = Whereabouts::far(far_.size());
+  far_.push_back(flow);
+}
+
+template <class Notes>
+void CompletionQueue<Notes>::leave_far(FlowSlot flow) {
+  const std::size_t position = items_[flow.index()].where.position();
+  far_[position] = far_.back();
+  items_[far_[position].index()].where = Whereabouts::far(position);
+  far_.pop_back();
+}
+
+template <class Notes>
+bool CompletionQueue<Notes>::clean_top() {
+  while (!heap_.empty()) {
+    const Entry top = heap_.front();
+    Item& item = items_[top.flow.index()];
+    if (item.where.is_near(top.key)) {
+      if (item.finish == top.key) return true;
+      heap_.pop();
+      if (item.finish < horizon_) {
+        push_near(top.flow);
+      } else {
+        push_far(top.flow);
+      }
+    } else {
+      heap_.pop();
+    }
+  }
+  return false;
+}
+
+template <class Notes>
+bool CompletionQueue<Notes>::refill() {
+  finishes_.clear();
+  for (const FlowSlot flow : far_) {
+    if (const Time finish = items_[flow.index()].finish; finish < Time::max()) finishes_.push_back(finish.in_ticks());
+  }
+  if (finishes_.empty()) return false;
+  const std::size_t flows = finishes_.size();
+  const std::size_t near_max = std::max(near_flows_cached, flows / near_share_min);
+  const std::size_t near = std::min(flows, std::clamp(flows / near_share_max, near_flows_min, near_max)) - 1;
+  const auto nth = finishes_.begin() + static_cast<std::ptrdiff_t>(near);
+  std::nth_element(finishes_.begin(), nth, finishes_.end());
+  horizon_ = Time::at_ticks(*nth + 1);
+  for (std::size_t i = 0; i < far_.size();) {
+    const FlowSlot flow = far_[i];
+    if (items_[flow.index()].finish < horizon_) {
+      leave_far(flow);
+      push_near(flow);
+    } else {
+      ++i;
+    }
+  }
+  if (finishes_.size() > far_kept) release_memory(finishes_);
+  if (far_.capacity() > far_kept && far_.size() < far_.capacity() / 8) far_.shrink_to_fit();
+  return true;
+}
+
+template <class Notes>
+Time CompletionQueue<Notes>::next() {
+  while (!clean_top()) {
+    if (!refill()) return Time::max();
+  }
+  return heap_.front().key;
+}
+
+template <class Notes>
+void CompletionQueue<Notes>::take_due(std::vector<FlowSlot>& due) {
+  const Time now = next();
+  if (now == Time::max()) return;
+  const std::size_t first = due.size();
+  // All that finish now are in the heap: the horizon lies beyond.
+  while (clean_top() && heap_.front().key == now) {
+    const FlowSlot flow = heap_.front().flow;
+    heap_.pop();
+    forget(items_[flow.index()]);
+    due.push_back(flow);
+  }
+  std::sort(due.begin() + static_cast<std::ptrdiff_t>(first), due.end());
+}
 
 }  // namespace weft

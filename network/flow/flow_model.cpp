@@ -45,8 +45,7 @@ FlowSlot FlowModel::add(const FlowRequest& request, double rate_before) {
   WEFT_CHECK(request.wire_bytes > Bytes::zero(), "a flow has bytes to move");
   const FlowDemand demand{request.path, request.weight, request.cap_bps, request.loads, request.priority, rate_before};
   const FlowSlot slot = policy_->add_flow(demand);
-  if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
-  flows_[slot.index()] = {
+  queue_.notes(slot) = {
       request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, flows_started_++, request.owner, request.account};
   active_flows_peak_ = std::max(active_flows_peak_, active_flows());
   changed_ = true;
@@ -55,7 +54,7 @@ FlowSlot FlowModel::add(const FlowRequest& request, double rate_before) {
 
 FlowSlot FlowModel::adopt(const FlowRequest& request, const FlowProgress& progress) {
   const FlowSlot slot = add(request, progress.rate_bps);
-  Flow& flow = flows_[slot.index()];
+  Flow& flow = queue_.notes(slot);
   flow.remaining_bits = progress.remaining_bits;
   flow.rate_bps = progress.rate_bps;
   flow.last_change = progress.last_change;
@@ -72,7 +71,7 @@ FlowProgress FlowModel::take_out(FlowSlot slot) {
 }
 
 FlowProgress FlowModel::progress(FlowSlot slot) const {
-  const Flow& flow = flows_[slot.index()];
+  const Flow& flow = queue_.notes(slot);
   return {flow.remaining_bits, flow.rate_bps, flow.last_change, queue_.finish(slot)};
 }
 
@@ -83,7 +82,7 @@ void FlowModel::set_capacity(LinkId link, Bandwidth capacity) {
 
 void FlowModel::cancel(FlowSlot slot, Time now) {
   WEFT_CHECK(queue_.finish(slot) > now, "a flow that ends is not cancelled");
-  const Flow& flow = flows_[slot.index()];
+  const Flow& flow = queue_.notes(slot);
   link_bytes_.add(flow.account, policy_->graph().hops(slot), policy_->graph().loads(slot), moved_bytes(flow, now));
   queue_.remove(slot);
   if (observer_ != nullptr) observer_->on_flow_leaves(slot, now);
@@ -94,7 +93,7 @@ void FlowModel::cancel(FlowSlot slot, Time now) {
 FlowSlot FlowModel::move(FlowSlot slot, std::span<const LinkId> path, std::span<const double> loads, Time now) {
   WEFT_CHECK(queue_.finish(slot) > now, "a flow that ends goes nowhere else");
   const FlowLinkGraph& graph = policy_->graph();
-  Flow flow = flows_[slot.index()];
+  Flow flow = queue_.notes(slot);
   const Bytes moved = moved_bytes(flow, now);
   link_bytes_.add(flow.account, graph.hops(slot), graph.loads(slot), moved);
   flow.remaining_bits = remaining_bits(flow, now);
@@ -106,8 +105,7 @@ FlowSlot FlowModel::move(FlowSlot slot, std::span<const LinkId> path, std::span<
   if (observer_ != nullptr) observer_->on_flow_leaves(slot, now);
   policy_->remove_flow(slot);
   const FlowSlot to = policy_->add_flow(demand);
-  if (flows_.size() <= to.index()) flows_.resize(to.index() + 1);
-  flows_[to.index()] = flow;
+  queue_.notes(to) = flow;
   changed_ = true;
   return to;
 }
@@ -119,7 +117,7 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   queue_.take_due(due_);
   const std::size_t first = done.size();
   for (const FlowSlot slot : due_) {
-    const Flow& flow = flows_[slot.index()];
+    const Flow& flow = queue_.notes(slot);
     link_bytes_.add(flow.account, policy_->graph().hops(slot), policy_->graph().loads(slot), flow.wire_bytes);
     done.push_back({slot, flow.owner, flow.serial});
     if (observer_ != nullptr) observer_->on_flow_leaves(slot, now);
@@ -129,10 +127,9 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   std::sort(done.begin() + static_cast<std::ptrdiff_t>(first), done.end(),
             [](const FlowCompletion& a, const FlowCompletion& b) { return a.serial < b.serial; });
   changed_ = true;
-  if (active_flows() > 0 || flows_.size() <= slots_kept_) return;
+  if (active_flows() > 0 || queue_.slot_count() <= slots_kept_) return;
   policy_->give_back();
   queue_.give_back();
-  release_memory(flows_);
   release_memory(due_);
 }
 
@@ -176,13 +173,9 @@ void FlowModel::settle(Time now) {
   ++solves_;
   const std::span<const FlowSlot> changed = policy_->update();
   rate_changes_ += changed.size();
-  const auto fetch = [&](std::size_t i) {
-    cache::fetch(&flows_[changed[i].index()], sizeof(Flow));
-    queue_.fetch(changed[i]);
-  };
-  cache::visit_ahead(changed.size(), changed_ahead, fetch, [&](std::size_t i) {
+  cache::visit_ahead(changed.size(), changed_ahead, [&](std::size_t i) { queue_.fetch(changed[i]); }, [&](std::size_t i) {
     const FlowSlot slot = changed[i];
-    Flow& flow = flows_[slot.index()];
+    Flow& flow = queue_.notes(slot);
     // A flow not yet moving started somewhere between the last batch and now: its clock starts
     // here.
     flow.remaining_bits = remaining_bits(flow, now);
@@ -213,7 +206,7 @@ std::vector<StalledFlow> FlowModel::stalled_flows() const {
         std::find_if(hops.begin(), hops.end(), [&](const FlowLinkGraph::Hop& hop) { return graph.capacity(hop.link) == 0; });
     if (blocked == hops.end()) blocked = std::find_if(hops.begin(), hops.end(), is_full);
     const LinkId link = blocked == hops.end() ? hops.front().link : blocked->link;
-    stalled.push_back({flows_[i].owner, flows_[i].serial, link});
+    stalled.push_back({queue_.notes(slot).owner, queue_.notes(slot).serial, link});
   }
   std::sort(stalled.begin(), stalled.end(), [](const StalledFlow& a, const StalledFlow& b) { return a.serial < b.serial; });
   return stalled;
@@ -228,7 +221,8 @@ FlowModel::CountedBytes FlowModel::link_bytes(Time now) const {
   const FlowLinkGraph& graph = policy_->graph();
   for (std::uint32_t i = 0; i < graph.slot_count(); ++i) {
     if (!graph.alive(FlowSlot(i))) continue;
-    bytes.add(flows_[i].account, graph.hops(FlowSlot(i)), graph.loads(FlowSlot(i)), moved_bytes(flows_[i], now));
+    const Flow& flow = queue_.notes(FlowSlot(i));
+    bytes.add(flow.account, graph.hops(FlowSlot(i)), graph.loads(FlowSlot(i)), moved_bytes(flow, now));
   }
   for (std::size_t link = 0; link < bytes.parts.size(); ++link) bytes.whole[link] += Bytes::of(std::llround(bytes.parts[link]));
   CountedBytes counted{std::move(bytes.whole), {}, std::move(bytes.moved_by_account)};

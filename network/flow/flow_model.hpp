@@ -165,7 +165,7 @@ class FlowModel {
     std::uint32_t owner = 0;
     std::uint32_t account = 0;
   };
-  static_assert(sizeof(Flow) == 48, "there may be tens of millions");
+  static_assert(sizeof(Flow) == 48, "a cache line with what the queue keeps of it; there may be tens of millions");
 
   /// What went over each link.
   struct LinkBytes {
@@ -189,8 +189,7 @@ class FlowModel {
   std::unique_ptr<AllocationPolicy> policy_;
   std::size_t slots_kept_;
   RateObserver* observer_ = nullptr;
-  CompletionQueue queue_;
-  std::vector<Flow> flows_;  ///< by slot
+  CompletionQueue<Flow> queue_;
   LinkBytes link_bytes_;
   std::vector<FlowSlot> due_;
   bool changed_ = false;

@@ -12,8 +12,47 @@ namespace {
 
 constexpr std::size_t members_ahead = 16;  // flows of a link fetched before they are looked at
 
-/// Compilers choose between two of these without a branch.
-using TwoDoubles = double __attribute__((vector_size(16)));
+/// Of the flows of a link, those that want a share of it or more, and what the others leave to
+/// them. No branches, as none could be foreseen.
+template <bool all_one>
+class Sharing {
+ public:
+  explicit Sharing(double capacity) : weight_and_rest_{0, capacity} {}
+  void look_at(double amount, double without, double share) {
+    const TwoDoubles wants{without, without};
+    const auto shares = wants >= TwoDoubles{share, share};
+    weight_and_rest_ += shares ? TwoDoubles{amount, 0} : TwoDoubles{0, -(amount * without)};
+    flows_ -= shares[0];
+  }
+  std::int64_t flows() const { return flows_; }
+  double weight() const { return weight_and_rest_[0]; }
+  double rest() const { return weight_and_rest_[1]; }
+
+ private:
+  /// Compilers choose between two of these without a branch.
+  using TwoDoubles = double __attribute__((vector_size(16)));
+  TwoDoubles weight_and_rest_;
+  std::int64_t flows_ = 0;
+};
+
+/// Where all amounts are 1, a weight is a count.
+template <>
+class Sharing<true> {
+ public:
+  explicit Sharing(double capacity) : rest_(capacity) {}
+  void look_at(double, double without, double share) {
+    const std::uint64_t shares = std::uint64_t{0} - static_cast<std::uint64_t>(without >= share);
+    rest_ -= std::bit_cast<double>(std::bit_cast<std::uint64_t>(without) & ~shares);
+    flows_ -= static_cast<std::int64_t>(shares);
+  }
+  std::int64_t flows() const { return flows_; }
+  double weight() const { return static_cast<double>(flows_); }
+  double rest() const { return rest_; }
+
+ private:
+  double rest_;
+  std::int64_t flows_ = 0;
+};
 
 bool stands_before(std::span<const FlowLinkGraph::Hop> path, std::uint32_t hop) {
   const auto before = path.first(hop);
@@ -48,12 +87,16 @@ void LevelState::find_bound(FlowSlot slot) {
 void LevelState::find_least(FlowSlot slot) {
   Flow& flow = flows_[slot.index()];
   Limits found{flow.bound, infinite, by_itself};
-  visit_path(slot, [&](std::uint32_t link, std::size_t) {
-    const double level = link == found.limit ? infinite : links_[link].level;
+  const auto look_at = [&](std::uint32_t link, double level) {
     found.second = std::min(found.second, std::max(found.least, level));
     found.limit = level < found.least ? link : found.limit;
     found.least = std::min(found.least, level);
-  });
+  };
+  if (flow.repeats) {
+    visit_path(slot, [&](std::uint32_t link, std::size_t) { look_at(link, link == found.limit ? infinite : links_[link].level); });
+  } else {
+    for (std::size_t hop = 0; hop < flow.length; ++hop) look_at(flow.links[hop], links_[flow.links[hop]].level);
+  }
   flow.least = found.least;
   flow.second = found.second;
   flow.limit = found.limit;
@@ -121,30 +164,36 @@ void LevelState::take_over(std::span<const LinkId> links, std::span<const double
 }
 
 bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched) {
+  return state.graph_.weights_are_one() ? run_with<true>(state, links, work_max, touched)
+                                        : run_with<false>(state, links, work_max, touched);
+}
+
+template <bool all_one>
+bool LevelRepair::run_with(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max,
+                           std::vector<FlowSlot>& touched) {
   state_ = &state;
   // Every link once, and a place that tell() may write to and not keep.
   if (marked_.size() <= state.links_.size()) marked_.resize(state.links_.size() + 1);
   const std::uint64_t work_end = counters_.flows_visited + work_max;
-  for (const LinkId link : links) consider(link.index());
+  for (const LinkId link : links) consider<all_one>(link.index());
   while (!queue_.empty()) {
-    std::pop_heap(queue_.begin(), queue_.end());
-    const Entry entry = queue_.back();
-    queue_.pop_back();
+    const Entry entry = queue_.front();
+    queue_.pop();
     LevelState::Link& link = state.links_[entry.link];
     if (!link.queued || link.key != entry.key) continue;
     link.queued = false;
     // Other links' new levels put many a link in order before its turn comes.
     if (link.is_in_order()) continue;
-    if (!link.next_known) sum(entry.link);
+    if (!link.next_known) sum<all_one>(entry.link);
     if (LevelState::is_same(link.level, link.next)) continue;
     if (const double key = std::min(link.level, link.next); !queue_.empty() && key > queue_.front().key) {
       push(entry.link, key);
       continue;
     }
-    publish(entry.link, touched);
+    publish<all_one>(entry.link, touched);
     for (std::size_t i = 0; i < marked_count_; ++i) {
       state.links_[marked_[i]].marked = false;
-      consider(marked_[i]);
+      consider<all_one>(marked_[i]);
     }
     marked_count_ = 0;
     if (counters_.flows_visited > work_end) {
@@ -155,7 +204,14 @@ bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uin
   return true;
 }
 
+/// What the flow takes of the link per unit of a level: a.
+template <bool all_one>
+inline double LevelRepair::amount_of(const LevelState::Flow& flow, const FlowLinkGraph::Member& member) const {
+  return all_one ? 1.0 : flow.weight * state_->graph_.load(member);
+}
+
 /// Queues the link unless it is in order, by a bound from below where its new level is not known.
+template <bool all_one>
 void LevelRepair::consider(std::uint32_t id) {
   LevelState::Link& link = state_->links_[id];
   if (link.is_in_order()) return;
@@ -164,7 +220,7 @@ void LevelRepair::consider(std::uint32_t id) {
     // The sum is concave in the level, so that its tangent meets the capacity below the root.
     if (link.weight > 0) return push(id, std::max(0.0, link.level - link.excess / link.weight));
   }
-  sum(id);
+  sum<all_one>(id);
   if (!LevelState::is_same(link.level, link.next)) push(id, std::min(link.level, link.next));
 }
 
@@ -173,67 +229,57 @@ void LevelRepair::push(std::uint32_t id, double key) {
   if (link.queued && link.key <= key) return;
   link.queued = true;
   link.key = key;
-  queue_.push_back({key, id});
-  std::push_heap(queue_.begin(), queue_.end());
+  queue_.push({key, id});
 }
 
 /// Adds up excess and weight of a link afresh, and solves E for its next level.
+template <bool all_one>
 void LevelRepair::sum(std::uint32_t id) {
   LevelState::Link& link = state_->links_[id];
-  const FlowLinkGraph& graph = state_->graph_;
-  const std::span<const FlowLinkGraph::Member> members = graph.members(LinkId(id));
+  const std::span<const FlowLinkGraph::Member> members = state_->graph_.members(LinkId(id));
   const double capacity = link.capacity;
   ++counters_.links_summed;
   counters_.flows_visited += members.size();
   if (shares_.size() < members.size()) shares_.resize(members.size());
   Share* const shares = shares_.data();
   const LevelState::Flow* const flows = state_->flows_.data();
-  // Of the flows that want less than a share, which leave the rest to the others. No branches, as
-  // none could be foreseen.
   double share = link.level;
-  std::int64_t sharing = 0;
-  TwoDoubles weight_and_rest{0, capacity};
-  const auto look_at = [&](Share of_flow) {
-    const TwoDoubles without{of_flow.without, of_flow.without};
-    const auto shares_rest = without >= TwoDoubles{share, share};
-    weight_and_rest += shares_rest ? TwoDoubles{of_flow.amount, 0} : TwoDoubles{0, -(of_flow.amount * of_flow.without)};
-    sharing -= shares_rest[0];
-  };
+  Sharing<all_one> sharing(capacity);
   double wanted = 0;
   double weight = 0;
   const auto fetch = [&](std::size_t i) { cache::fetch(&flows[members[i].flow.index()], sizeof(LevelState::Flow)); };
   cache::visit_ahead(members.size(), members_ahead, fetch, [&](std::size_t i) {
     const LevelState::Flow& flow = flows[members[i].flow.index()];
-    const Share of_flow{flow.weight * graph.load(members[i]), flow.without(id)};
+    const Share of_flow{amount_of<all_one>(flow, members[i]), flow.without(id)};
     shares[i] = of_flow;
     weight += of_flow.amount;
     wanted += of_flow.amount * of_flow.without;
-    look_at(of_flow);
+    sharing.look_at(of_flow.amount, of_flow.without, share);
   });
-  link.set_excess(sharing > 0 ? share * weight_and_rest[0] - weight_and_rest[1] : wanted - capacity, weight_and_rest[0]);
+  link.set_excess(sharing.flows() > 0 ? share * sharing.weight() - sharing.rest() : wanted - capacity, sharing.weight());
   link.next_known = true;
   link.next = LevelState::infinite;
   if (wanted <= capacity * (1 + LevelState::same_level)) return;
   // Newton's method. From wherever it begins, the first step leads to the root or below, and from
   // then on the share can only grow. Rounding may lead beyond a flow that wants just as much, and
   // so the second look is from as far below as levels count as the same.
-  double root = sharing > 0 ? weight_and_rest[1] / weight_and_rest[0] : capacity / weight;
-  if (sharing == 0) sharing = static_cast<std::int64_t>(members.size());
+  double root = sharing.flows() > 0 ? sharing.rest() / sharing.weight() : capacity / weight;
+  std::int64_t flows_before = sharing.flows() > 0 ? sharing.flows() : static_cast<std::int64_t>(members.size());
   share = root * (1 - LevelState::same_level);
   while (true) {
-    const std::int64_t sharing_before = sharing;
-    sharing = 0;
-    weight_and_rest = TwoDoubles{0, capacity};
-    for (std::size_t i = 0; i < members.size(); ++i) look_at(shares[i]);
-    if (sharing == sharing_before) break;
-    if (sharing == 0) return;
-    root = std::max(share, weight_and_rest[1] / weight_and_rest[0]);
+    sharing = Sharing<all_one>(capacity);
+    for (std::size_t i = 0; i < members.size(); ++i) sharing.look_at(shares[i].amount, shares[i].without, share);
+    if (sharing.flows() == flows_before) break;
+    if (sharing.flows() == 0) return;
+    flows_before = sharing.flows();
+    root = std::max(share, sharing.rest() / sharing.weight());
     share = root;
   }
   link.next = root;
 }
 
 /// Gives the link its next level and tells its flows and their links.
+template <bool all_one>
 void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
   const FlowLinkGraph& graph = state_->graph_;
   LevelState::Link* const links = state_->links_.data();
@@ -249,14 +295,15 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
   counters_.flows_visited += members.size();
   for (const FlowLinkGraph::Member& member : members) {
     LevelState::Flow& flow = state_->flows_[member.flow.index()];
-    const double without = flow.without(id);
-    const double amount = flow.weight * graph.load(member);
+    const bool limits = flow.limit == id;
+    const double without = limits ? flow.second : flow.least;
+    const double amount = amount_of<all_one>(flow, member);
     load += amount * std::min(new_level, without);
     filling += without >= new_level ? amount : 0.0;
-    if (flow.limit != id && flow.second < lower) continue;
+    if (!limits && flow.second < lower) continue;
     // A flow on which the link stands twice is told once.
     if (flow.repeats && stands_before(graph.hops(member.flow), member.hop)) continue;
-    tell(member.flow, id, touched);
+    tell<all_one>(member.flow, id, touched);
   }
   link.marked = false;
   link.set_excess(load - link.capacity, filling);
@@ -265,6 +312,7 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
 }
 
 /// A flow on a link that has a new level.
+template <bool all_one>
 inline void LevelRepair::tell(FlowSlot slot, std::uint32_t id, std::vector<FlowSlot>& touched) {
   LevelState::Link* const links = state_->links_.data();
   LevelState::Flow& flow = state_->flows_[slot.index()];
@@ -288,7 +336,7 @@ inline void LevelRepair::tell(FlowSlot slot, std::uint32_t id, std::vector<FlowS
     return;
   }
   state_->touch(slot, touched);
-  const std::span<const double> loads = state_->graph_.loads(slot);
+  const std::span<const double> loads = all_one ? std::span<const double>() : state_->graph_.loads(slot);
   if (loads.empty()) {
     tell_links(slot, before.least, [](std::size_t) { return 1.0; });
   } else {
@@ -322,16 +370,16 @@ inline void LevelRepair::tell_links(FlowSlot slot, double before, LoadOf load_of
     link.weight += fills - filled;
     ++link.changes;
     link.next_known = false;
-    const bool is_news = !(link.marked | link.is_clear());
+    const bool is_news = !link.is_clear() & !link.marked;
     marked[marked_count] = id;
-    marked_count += is_news ? 1 : 0;
+    marked_count += static_cast<std::size_t>(is_news);
     link.marked |= is_news;
   });
   marked_count_ = marked_count;
 }
 
 void LevelRepair::drop_queue() {
-  for (const Entry& entry : queue_) state_->links_[entry.link].queued = false;
+  for (const Entry& entry : queue_.entries()) state_->links_[entry.link].queued = false;
   queue_.clear();
 }
 

@@ -32,6 +32,7 @@
 #include <span>
 #include <vector>
 
+#include "core/containers/min_heap.hpp"
 #include "core/containers/release_memory.hpp"
 #include "core/values/ids.hpp"
 #include "network/max_min/flow_link_graph.hpp"
@@ -112,7 +113,7 @@ class LevelState {
 
     bool excess_known() const { return changes <= changes_max; }
     /// Has an infinite level, and surely is nobody's bottleneck.
-    bool is_clear() const { return excess_known() & (excess <= clear_below); }
+    bool is_clear() const { return !((changes > changes_max) | (excess > clear_below)); }
     bool is_in_order() const {
       return level == infinite ? is_clear() : excess_known() && std::abs(excess) <= same_level * level * weight;
     }
@@ -202,27 +203,36 @@ class LevelRepair {
  private:
   struct Entry {
     double key;
-    std::uint32_t link;
-    /// For the standard heaps, which keep the greatest in front: the smallest key, then the
-    /// smallest link, is greatest.
-    friend bool operator<(const Entry& a, const Entry& b) { return a.key != b.key ? a.key > b.key : a.link > b.link; }
+    std::uint64_t link;
+    /// Levels are >= 0, so that their bits are ordered as they are.
+    __extension__ using Order = unsigned __int128;
+    Order order() const { return static_cast<Order>(std::bit_cast<std::uint64_t>(key)) << 64 | link; }
   };
   struct Share {
     double amount;   ///< a
     double without;  ///< u
   };
 
+  // all_one: of all flows, weights and loads are.
+  template <bool all_one>
+  bool run_with(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched);
+  template <bool all_one>
+  double amount_of(const LevelState::Flow& flow, const FlowLinkGraph::Member& member) const;
+  template <bool all_one>
   void consider(std::uint32_t link);
   void push(std::uint32_t link, double key);
+  template <bool all_one>
   void sum(std::uint32_t link);
+  template <bool all_one>
   void publish(std::uint32_t link, std::vector<FlowSlot>& touched);
+  template <bool all_one>
   void tell(FlowSlot flow, std::uint32_t link, std::vector<FlowSlot>& touched);
   template <typename LoadOf>
   void tell_links(FlowSlot flow, double before, LoadOf load_of);
   void drop_queue();
 
   LevelState* state_ = nullptr;
-  std::vector<Entry> queue_;
+  MinHeap<Entry> queue_;
   std::vector<std::uint32_t> marked_;  ///< links that a publish disturbed: the first marked_count_
   std::size_t marked_count_ = 0;
   std::vector<Share> shares_;  ///< of the link that is summed; no shorter than it has members

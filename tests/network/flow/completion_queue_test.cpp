@@ -14,8 +14,10 @@
 namespace weft::completion_queue_test {
 namespace {
 
+using Queue = CompletionQueue<std::uint32_t>;
+
 TEST(CompletionQueue, EmptyNeverFinishes) {
-  CompletionQueue queue;
+  Queue queue;
   EXPECT_EQ(queue.next(), Time::max());
   queue.set(FlowSlot(0), Time::max());
   EXPECT_EQ(queue.next(), Time::max());
@@ -27,9 +29,9 @@ TEST(CompletionQueue, EmptyNeverFinishes) {
 // A horizon that cut a tie made one instant two: 1,906 instead of 1,902 in a run that had 1,902.
 // All flows of one finish come together.
 TEST(CompletionQueue, NeverCutsATie) {
-  CompletionQueue queue;
-  constexpr std::uint32_t kFlows = 5000;
-  for (std::uint32_t f = 0; f < kFlows; ++f) queue.set(FlowSlot(f), Time::at_ticks(100 + f / 500));
+  Queue queue;
+  constexpr std::uint32_t flows = 5000;
+  for (std::uint32_t f = 0; f < flows; ++f) queue.set(FlowSlot(f), Time::at_ticks(100 + f / 500));
   for (int instant = 0; instant < 10; ++instant) {
     std::vector<FlowSlot> due;
     EXPECT_EQ(queue.next(), Time::at_ticks(100 + instant));
@@ -44,7 +46,7 @@ TEST(CompletionQueue, NeverCutsATie) {
 TEST(CompletionQueue, ManyFinishInOrder) {
   constexpr std::uint32_t flows = 300'000;
   RandomStream random(8, 0, 2);
-  CompletionQueue queue;
+  Queue queue;
   std::vector<std::pair<Time, FlowSlot>> expected;
   for (std::uint32_t i = 0; i < flows; ++i) {
     const Time finish = Time::at_ticks(1 + static_cast<std::int64_t>(random.below(flows)));
@@ -62,11 +64,26 @@ TEST(CompletionQueue, ManyFinishInOrder) {
   EXPECT_EQ(finished, expected);
 }
 
+// What is noted of a flow stays when it ends, or moves.
+TEST(CompletionQueue, KeepsNotes) {
+  Queue queue;
+  for (std::uint32_t f = 0; f < 100; ++f) {
+    queue.notes(FlowSlot(f)) = f + 1;
+    queue.set(FlowSlot(f), Time::at_ticks(10 + f % 3));
+  }
+  queue.remove(FlowSlot(4));
+  std::vector<FlowSlot> due;
+  queue.take_due(due);
+  EXPECT_EQ(due.size(), 34U);  // 0, 3, ..., 99
+  EXPECT_EQ(queue.slot_count(), 100U);
+  for (std::uint32_t f = 0; f < 100; ++f) EXPECT_EQ(queue.notes(FlowSlot(f)), f + 1);
+}
+
 // Random sets, moves in both directions and removals, against a plain map.
 TEST(CompletionQueue, AgreesWithAScan) {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     RandomStream random(8, seed, 1);
-    CompletionQueue queue;
+    Queue queue;
     std::map<FlowSlot, Time> expected;
     std::int64_t now = 0;
     const std::uint64_t spread = seed % 2 == 0 ? 50 : 100000;
