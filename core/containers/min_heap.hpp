@@ -27,7 +27,7 @@ class MinHeap {
   /// All of them, in any order.
   const std::vector<Entry>& entries() const { return entries_; }
 
-  void push(const Entry& entry) {
+  void push(Entry entry) {
     entries_.push_back(entry);
     rise(entries_.size() - 1, entry);
   }

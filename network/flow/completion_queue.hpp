@@ -6,10 +6,11 @@
 //
 // Model: flows that finish before the horizon are near and wait in a heap; the others are far and
 // in no order. Heap keys are lower bounds: a finish that moves later is left where it is and
-// corrected when it surfaces, only one that moves earlier is pushed again. When the heap runs empty
-// the horizon is set anew so that an eighth of the far flows are near, but no more than a cache
-// holds or one in 64. It lies after all flows that finish at its last instant, so a tie is never
-// cut in two. Flows that never finish (Time::max()) stay far.
+// corrected when it surfaces, only one that moves earlier is pushed again. When no flow is near
+// any more the horizon is set anew so that an eighth of the far flows are near, but no more than a
+// cache holds or one in 64. It lies after all flows that finish at its last instant, so a tie is
+// never cut in two; flows of that instant, perhaps all, wait in a list instead of the heap. Flows
+// that never finish (Time::max()) stay far.
 //
 // Invariant: next() and take_due() depend on the finish times set, not on the order in which they
 // were set.
@@ -61,8 +62,7 @@ class CompletionQueue {
 
  private:
   enum class Place : std::uint8_t { none, near, far };
-  /// Where a flow is: near, with the key of the heap entry that counts, or far, at a position in
-  /// far_.
+  /// Where a flow is: near, with the key of the entry that counts, or far, at a position in far_.
   class Whereabouts {
    public:
     Whereabouts() = default;
@@ -99,24 +99,36 @@ class CompletionQueue {
   void push_near(FlowSlot flow);
   void push_far(FlowSlot flow);
   void leave_far(FlowSlot flow);
-  /// Makes the top of the heap an entry that counts, with its true finish. False if the heap ran
-  /// empty.
+  /// Whether the flow waits for this time, and finishes then. One whose finish moved earlier and
+  /// back, or whose slot was taken again, may be so twice, in the heap and in last_; it is
+  /// forgotten when it is taken the first time.
+  bool is_due(FlowSlot flow, Time key) const {
+    return items_[flow.index()].where.is_near(key) && items_[flow.index()].finish == key;
+  }
+  /// A flow that is not due at the key that it came up with waits for its true finish, if it waited
+  /// for that key.
+  void wait_again(FlowSlot flow, Time key);
+  /// Makes the top of the heap an entry that counts, with its true finish, or the last of last_ if
+  /// the heap runs empty. False if both do.
   bool clean_top();
   /// Moves the horizon so that flows become near. False if no flow ever finishes.
   bool refill();
 
-  // After a refill one flow in 8 is near, of many flows so few that the heap stays in the cache, but
-  // no fewer than one in 64: a refill looks at all.
+  // After a refill one flow in 8 is near, of many flows so few that the heap stays in the cache,
+  // but no fewer than one in 64: a refill looks at all.
   static constexpr std::size_t near_share_max = 8;
   static constexpr std::size_t near_share_min = 64;
   static constexpr std::size_t near_flows_cached = 4096;
   static constexpr std::size_t near_flows_min = 64;  // a refill is not worth less
-  // Of memory for what is far, and once was: kept, even if it holds little.
+  // Of memory for what is far, in last_, and once was: kept, even if it holds little.
   static constexpr std::size_t far_kept = std::size_t{1} << 20;
 
   Time horizon_;  ///< flows that finish before it are near
   std::vector<Item> items_;
   MinHeap<Entry> heap_;
+  /// Near as well; at the refill they finished in the last instant before the horizon.
+  std::vector<FlowSlot> last_;
+  Time last_at_;  ///< that instant
   std::vector<FlowSlot> far_;
   std::vector<std::int64_t> finishes_;
 };
@@ -150,7 +162,7 @@ template <class Notes>
 void CompletionQueue<Notes>::remove(FlowSlot flow) {
   Item& item = items_[flow.index()];
   if (item.where.place() == Place::far) leave_far(flow);
-  // The heap entry of a near flow stays behind: its key is not the item's any more.
+  // The entry of a near flow stays behind: its key is not the item's any more.
   forget(item);
 }
 
@@ -158,6 +170,7 @@ template <class Notes>
 void CompletionQueue<Notes>::give_back() {
   release_memory(items_);
   heap_.give_back();
+  release_memory(last_);
   release_memory(far_);
   release_memory(finishes_);
 }
@@ -184,48 +197,73 @@ void CompletionQueue<Notes>::leave_far(FlowSlot flow) {
 }
 
 template <class Notes>
+void CompletionQueue<Notes>::wait_again(FlowSlot flow, Time key) {
+  const Item& item = items_[flow.index()];
+  if (!item.where.is_near(key)) return;
+  if (item.finish < horizon_) {
+    push_near(flow);
+  } else {
+    push_far(flow);
+  }
+}
+
+template <class Notes>
 bool CompletionQueue<Notes>::clean_top() {
   while (!heap_.empty()) {
     const Entry top = heap_.front();
-    Item& item = items_[top.flow.index()];
-    if (item.where.is_near(top.key)) {
-      if (item.finish == top.key) return true;
-      heap_.pop();
-      if (item.finish < horizon_) {
-        push_near(top.flow);
-      } else {
-        push_far(top.flow);
-      }
-    } else {
-      heap_.pop();
-    }
+    if (is_due(top.flow, top.key)) return true;
+    heap_.pop();
+    wait_again(top.flow, top.key);
   }
-  return false;
+  // What waits again from here finishes beyond the horizon, and leaves the heap empty.
+  while (!last_.empty() && !is_due(last_.back(), last_at_)) {
+    const FlowSlot flow = last_.back();
+    last_.pop_back();
+    wait_again(flow, last_at_);
+  }
+  return !last_.empty();
 }
 
 template <class Notes>
 bool CompletionQueue<Notes>::refill() {
   finishes_.clear();
+  // While all finish together, perhaps millions, one finish is enough.
+  std::size_t flows = 0;
   for (const FlowSlot flow : far_) {
-    if (const Time finish = items_[flow.index()].finish; finish < Time::max()) finishes_.push_back(finish.in_ticks());
+    const Time finish = items_[flow.index()].finish;
+    if (finish == Time::max()) continue;
+    ++flows;
+    if (finishes_.size() == 1 && finishes_.front() == finish.in_ticks()) continue;
+    if (finishes_.size() == 1) finishes_.resize(flows - 1, std::int64_t{finishes_.front()});
+    finishes_.push_back(finish.in_ticks());
   }
-  if (finishes_.empty()) return false;
-  const std::size_t flows = finishes_.size();
-  const std::size_t near_max = std::max(near_flows_cached, flows / near_share_min);
-  const std::size_t near = std::min(flows, std::clamp(flows / near_share_max, near_flows_min, near_max)) - 1;
-  const auto nth = finishes_.begin() + static_cast<std::ptrdiff_t>(near);
-  std::nth_element(finishes_.begin(), nth, finishes_.end());
-  horizon_ = Time::at_ticks(*nth + 1);
+  if (flows == 0) return false;
+  if (finishes_.size() == 1) {
+    last_at_ = Time::at_ticks(finishes_.front());
+  } else {
+    const std::size_t near_max = std::max(near_flows_cached, flows / near_share_min);
+    const std::size_t near = std::min(flows, std::clamp(flows / near_share_max, near_flows_min, near_max)) - 1;
+    const auto nth = finishes_.begin() + static_cast<std::ptrdiff_t>(near);
+    std::nth_element(finishes_.begin(), nth, finishes_.end());
+    last_at_ = Time::at_ticks(*nth);
+  }
+  horizon_ = last_at_ + Duration::ticks(1);
+  if (finishes_.size() > far_kept) release_memory(finishes_);
   for (std::size_t i = 0; i < far_.size();) {
     const FlowSlot flow = far_[i];
-    if (items_[flow.index()].finish < horizon_) {
-      leave_far(flow);
+    Item& item = items_[flow.index()];
+    if (item.finish >= horizon_) {
+      ++i;
+      continue;
+    }
+    leave_far(flow);
+    if (item.finish < last_at_) {
       push_near(flow);
     } else {
-      ++i;
+      item.where = Whereabouts::near(last_at_);
+      last_.push_back(flow);
     }
   }
-  if (finishes_.size() > far_kept) release_memory(finishes_);
   if (far_.capacity() > far_kept && far_.size() < far_.capacity() / 8) far_.shrink_to_fit();
   return true;
 }
@@ -235,7 +273,7 @@ Time CompletionQueue<Notes>::next() {
   while (!clean_top()) {
     if (!refill()) return Time::max();
   }
-  return heap_.front().key;
+  return heap_.empty() ? last_at_ : heap_.front().key;
 }
 
 template <class Notes>
@@ -243,12 +281,26 @@ void CompletionQueue<Notes>::take_due(std::vector<FlowSlot>& due) {
   const Time now = next();
   if (now == Time::max()) return;
   const std::size_t first = due.size();
-  // All that finish now are in the heap: the horizon lies beyond.
-  while (clean_top() && heap_.front().key == now) {
-    const FlowSlot flow = heap_.front().flow;
+  // All that finish now are near: the horizon lies beyond.
+  while (clean_top() && !heap_.empty() && heap_.front().key == now) {
+    due.push_back(heap_.front().flow);
     heap_.pop();
-    forget(items_[flow.index()]);
-    due.push_back(flow);
+    forget(items_[due.back().index()]);
+  }
+  if (now == last_at_ && heap_.empty()) {
+    std::erase_if(last_, [&](FlowSlot flow) {
+      if (is_due(flow, now)) return false;
+      wait_again(flow, now);
+      return true;
+    });
+    for (const FlowSlot flow : last_) forget(items_[flow.index()]);
+    if (due.empty()) {
+      due.swap(last_);
+    } else {
+      due.insert(due.end(), last_.begin(), last_.end());
+    }
+    last_.clear();
+    if (last_.capacity() > far_kept) release_memory(last_);
   }
   std::sort(due.begin() + static_cast<std::ptrdiff_t>(first), due.end());
 }

@@ -420,7 +420,7 @@ std::vector<FlowFabric::UnderWay> FlowFabric::take_out(std::span<const LinkId> l
   std::vector<FlowSlot> flows;
   for (const LinkId link : links) {
     for (const FlowLinkGraph::Member& member : graph.members(link)) {
-      if (graph.hops(member.flow).front().link == link) flows.push_back(member.flow);
+      if (member.hop == 0) flows.push_back(member.flow);
     }
   }
   std::ranges::sort(flows, {}, [&](FlowSlot flow) { return transfers_[flows_[flow.index()].transfer].id; });

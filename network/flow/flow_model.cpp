@@ -115,20 +115,20 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   if (queue_.next() > now || now == Time::max()) return;
   due_.clear();
   queue_.take_due(due_);
-  const std::size_t first = done.size();
   for (const FlowSlot slot : due_) {
     const Flow& flow = queue_.notes(slot);
     link_bytes_.add(flow.account, policy_->graph().hops(slot), policy_->graph().loads(slot), flow.wire_bytes);
-    done.push_back({slot, flow.owner, flow.serial});
     if (observer_ != nullptr) observer_->on_flow_leaves(slot, now);
     policy_->remove_flow(slot);
   }
   flows_finished_ += due_.size();
-  std::sort(done.begin() + static_cast<std::ptrdiff_t>(first), done.end(),
-            [](const FlowCompletion& a, const FlowCompletion& b) { return a.serial < b.serial; });
   changed_ = true;
-  if (active_flows() > 0 || queue_.slot_count() <= slots_kept_) return;
-  policy_->give_back();
+  // Before `done` grows, so that the two do not add up.
+  const bool gives_back = active_flows() == 0 && queue_.slot_count() > slots_kept_;
+  if (gives_back) policy_->give_back();
+  std::ranges::sort(due_, {}, [&](FlowSlot slot) { return queue_.notes(slot).serial; });
+  for (const FlowSlot slot : due_) done.push_back({slot, queue_.notes(slot).owner});
+  if (!gives_back) return;
   queue_.give_back();
   release_memory(due_);
 }
@@ -173,20 +173,22 @@ void FlowModel::settle(Time now) {
   ++solves_;
   const std::span<const FlowSlot> changed = policy_->update();
   rate_changes_ += changed.size();
-  cache::visit_ahead(changed.size(), changed_ahead, [&](std::size_t i) { queue_.fetch(changed[i]); }, [&](std::size_t i) {
-    const FlowSlot slot = changed[i];
-    Flow& flow = queue_.notes(slot);
-    // A flow not yet moving started somewhere between the last batch and now: its clock starts
-    // here.
-    flow.remaining_bits = remaining_bits(flow, now);
-    flow.last_change = now;
-    flow.rate_bps = policy_->rate(slot);
-    // Its finish was rounded to a tick after now, so that something remains, whatever rounding
-    // says.
-    const double bits = std::max(flow.remaining_bits, 1e-6);
-    const Duration left = fluid_transmit_time(bits, flow.rate_bps);
-    queue_.set(slot, left > Time::max() - now ? Time::max() : now + left);
-  });
+  cache::visit_ahead(
+      changed.size(), changed_ahead, [&](std::size_t i) { queue_.fetch(changed[i]); },
+      [&](std::size_t i) {
+        const FlowSlot slot = changed[i];
+        Flow& flow = queue_.notes(slot);
+        // A flow not yet moving started somewhere between the last batch and now: its clock starts
+        // here.
+        flow.remaining_bits = remaining_bits(flow, now);
+        flow.last_change = now;
+        flow.rate_bps = policy_->rate(slot);
+        // Its finish was rounded to a tick after now, so that something remains, whatever rounding
+        // says.
+        const double bits = std::max(flow.remaining_bits, 1e-6);
+        const Duration left = fluid_transmit_time(bits, flow.rate_bps);
+        queue_.set(slot, left > Time::max() - now ? Time::max() : now + left);
+      });
   if (observer_ != nullptr) observer_->on_rates_changed(changed, now, *policy_);
 }
 

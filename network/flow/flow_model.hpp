@@ -75,13 +75,12 @@ Bytes moved_bytes(Bytes wire_bytes, const FlowProgress& progress, Time now);
 struct FlowCompletion {
   FlowSlot flow;  ///< the slot it had; free again
   std::uint32_t owner = 0;
-  std::uint64_t serial = 0;  ///< flows are numbered in order of their start
 };
 
 /// A flow that stands still.
 struct StalledFlow {
   std::uint32_t owner = 0;
-  std::uint64_t serial = 0;
+  std::uint64_t serial = 0;  ///< flows are numbered in order of their start
   /// Of its path: one without capacity, or else one that others fill, or else the first.
   LinkId link;
 };

@@ -23,15 +23,29 @@ FlowLinkGraph::FlowLinkGraph(std::vector<double> capacities) : capacities_(std::
     WEFT_CHECK(std::isfinite(capacity) && capacity >= 0, "a link's capacity is finite and >= 0");
 }
 
+void FlowLinkGraph::check(const FlowDemand& demand) const {
+  WEFT_CHECK(!demand.links.empty(), "a flow uses at least one link");
+  WEFT_CHECK(std::ranges::all_of(demand.links, [&](LinkId link) { return link.index() < members_.size(); }),
+             "a flow uses links that exist");
+  WEFT_CHECK(std::isfinite(demand.weight) && demand.weight > 0, "a flow's weight is finite and > 0");
+  WEFT_CHECK(demand.cap >= 0, "a flow's cap is >= 0");
+  WEFT_CHECK(demand.loads.empty() || demand.loads.size() == demand.links.size(), "a flow has a load per link, or none");
+  WEFT_CHECK(std::ranges::all_of(demand.loads, [](double load) { return std::isfinite(load) && load > 0; }),
+             "a load is finite and > 0");
+  WEFT_CHECK(demand.priority < priority_classes, "a priority is one of the classes there are");
+  WEFT_CHECK(hops_.size() + demand.links.size() < none, "hops of all flows are counted in 32 bits");
+}
+
 FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
   WEFT_CHECK(!slots_are_given_, "slots are chosen by the graph or by its user");
+  check(demand);
   FlowSlot slot;
-  if (free_slots_.empty()) {
+  if (free_slot_ == none) {
     slot = FlowSlot(static_cast<std::uint32_t>(flows_.size()));
     flows_.emplace_back();
   } else {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
+    slot = FlowSlot(free_slot_);
+    free_slot_ = flows_[free_slot_].first_hop;
   }
   put(slot, demand);
   return slot;
@@ -39,32 +53,27 @@ FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
 
 void FlowLinkGraph::add_as(FlowSlot slot, const FlowDemand& demand) {
   WEFT_CHECK(!alive(slot), "a slot is free when a flow takes it");
+  check(demand);
   slots_are_given_ = true;
-  free_slots_.clear();
+  free_slot_ = none;
   if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
   put(slot, demand);
 }
 
 void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
-  WEFT_CHECK(!demand.links.empty(), "a flow uses at least one link");
-  WEFT_CHECK(std::isfinite(demand.weight) && demand.weight > 0, "a flow's weight is finite and > 0");
-  WEFT_CHECK(demand.cap >= 0, "a flow's cap is >= 0");
-  WEFT_CHECK(demand.loads.empty() || demand.loads.size() == demand.links.size(), "a flow has a load per link, or none");
-  WEFT_CHECK(demand.priority < priority_classes, "a priority is one of the classes there are");
   const std::size_t length = demand.links.size();
-  if (free_hops_.size() <= length) free_hops_.resize(length + 1);
+  if (free_hops_.size() <= length) free_hops_.resize(length + 1, none);
   Flow& flow = flows_[slot.index()];
-  if (free_hops_[length].empty()) {
+  if (free_hops_[length] == none) {
     flow.first_hop = static_cast<std::uint32_t>(hops_.size());
     hops_.resize(hops_.size() + length);
   } else {
-    flow.first_hop = free_hops_[length].back();
-    free_hops_[length].pop_back();
+    flow.first_hop = free_hops_[length];
+    free_hops_[length] = hops_[flow.first_hop].position;
   }
   flow.hop_count = static_cast<std::uint32_t>(length);
   for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
     const LinkId link = demand.links[i];
-    WEFT_CHECK(link.index() < members_.size(), "a flow uses links that exist");
     Members& members = members_[link.index()];
     hops_[flow.first_hop + i] = {link, static_cast<std::uint32_t>(members.size())};
     // By a quarter at a time, so that what is not used is little.
@@ -75,7 +84,6 @@ void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
     loads_.resize(hops_.size(), 1.0);
     for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
       const double load = demand.loads.empty() ? 1.0 : demand.loads[i];
-      WEFT_CHECK(std::isfinite(load) && load > 0, "a load is finite and > 0");
       loads_[flow.first_hop + i] = load;
     }
   }
@@ -105,9 +113,9 @@ void FlowLinkGraph::remove(FlowSlot slot) {
   }
   if (weight(slot) != 1.0) --weighted_flows_;
   if (cap(slot) < std::numeric_limits<double>::infinity()) --capped_flows_;
-  free_hops_[flow.hop_count].push_back(flow.first_hop);
+  hops_[flow.first_hop].position = std::exchange(free_hops_[flow.hop_count], flow.first_hop);
   flow.hop_count = 0;
-  if (!slots_are_given_) free_slots_.push_back(slot);
+  if (!slots_are_given_) flow.first_hop = std::exchange(free_slot_, slot.index());
   --flow_count_;
 }
 
@@ -126,7 +134,7 @@ void FlowLinkGraph::give_back() {
     std::construct_at(&members);
   }
   release_memory(flows_);
-  release_memory(free_slots_);
+  free_slot_ = none;
   release_memory(hops_);
   release_memory(loads_);
   release_memory(weights_);

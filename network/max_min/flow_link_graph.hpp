@@ -108,8 +108,9 @@ class FlowLinkGraph {
   }
 
  private:
+  static constexpr std::uint32_t none = UINT32_MAX;
   struct Flow {
-    std::uint32_t first_hop = 0;
+    std::uint32_t first_hop = 0;  ///< or the next free slot
     std::uint32_t hop_count = 0;  ///< 0 while the slot is free
   };
 
@@ -117,12 +118,13 @@ class FlowLinkGraph {
   struct alignas(64) Members : boost::container::small_vector<Member, 5> {};
   static_assert(sizeof(Members) == 64);
 
+  void check(const FlowDemand& demand) const;
   void put(FlowSlot slot, const FlowDemand& demand);
 
   std::vector<double> capacities_;
   std::vector<Members> members_;
   std::vector<Flow> flows_;
-  std::vector<FlowSlot> free_slots_;
+  std::uint32_t free_slot_ = none;  ///< the last removed; each knows the next
   std::vector<Hop> hops_;
   /// As hops_; empty until a flow brings loads.
   std::vector<double> loads_;
@@ -130,8 +132,9 @@ class FlowLinkGraph {
   std::vector<double> weights_;
   std::vector<double> caps_;
   std::vector<std::uint8_t> priorities_;
-  /// By length: places in hops_ where a path of that length fits.
-  std::vector<std::vector<std::uint32_t>> free_hops_;
+  /// By length: a place in hops_ where a path of that length fits, the last that became free; its
+  /// first hop has the next for a position.
+  std::vector<std::uint32_t> free_hops_;
   std::size_t flow_count_ = 0;
   std::size_t weighted_flows_ = 0;  ///< with a weight other than 1
   std::size_t capped_flows_ = 0;

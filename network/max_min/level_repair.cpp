@@ -207,7 +207,8 @@ bool LevelRepair::run_with(LevelState& state, std::span<const LinkId> links, std
 /// What the flow takes of the link per unit of a level: a.
 template <bool all_one>
 inline double LevelRepair::amount_of(const LevelState::Flow& flow, const FlowLinkGraph::Member& member) const {
-  return all_one ? 1.0 : flow.weight * state_->graph_.load(member);
+  if constexpr (all_one) return 1.0;
+  return flow.weight * state_->graph_.load(member);
 }
 
 /// Queues the link unless it is in order, by a bound from below where its new level is not known.

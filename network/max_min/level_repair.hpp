@@ -113,7 +113,7 @@ class LevelState {
 
     bool excess_known() const { return changes <= changes_max; }
     /// Has an infinite level, and surely is nobody's bottleneck.
-    bool is_clear() const { return !((changes > changes_max) | (excess > clear_below)); }
+    bool is_clear() const { return excess_known() & (excess <= clear_below); }
     bool is_in_order() const {
       return level == infinite ? is_clear() : excess_known() && std::abs(excess) <= same_level * level * weight;
     }
@@ -203,8 +203,8 @@ class LevelRepair {
  private:
   struct Entry {
     double key;
-    std::uint64_t link;
-    /// Levels are >= 0, so that their bits are ordered as they are.
+    std::uint64_t link;  ///< as wide as the key, so that no bit of an entry is left open
+    /// Levels are >= 0, and never -0, so that their bits are ordered as they are.
     __extension__ using Order = unsigned __int128;
     Order order() const { return static_cast<Order>(std::bit_cast<std::uint64_t>(key)) << 64 | link; }
   };
@@ -213,7 +213,8 @@ class LevelRepair {
     double without;  ///< u
   };
 
-  // all_one: of all flows, weights and loads are.
+  // all_one: every flow has weight 1 and loads of 1, so that amounts need no multiplication and
+  // weights are counts; the bits are the same.
   template <bool all_one>
   bool run_with(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched);
   template <bool all_one>

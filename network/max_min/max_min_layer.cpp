@@ -119,17 +119,18 @@ void MaxMinLayer::plan() {
   segments_.take_changed(graph_);
   task_of_segment_.resize(segments_.slot_count(), UINT32_MAX);
   task_count_ = 0;
+  Task* task = nullptr;
   for (const LinkId link : dirty_) {
     const std::uint32_t pairs = std::exchange(pairs_changed_[link.index()], 0);
     if (graph_.members(link).empty()) {
       levels_.reset(link);
       continue;
     }
-    Task& task = task_of(segments_.segment_of(link));
+    if (const SegmentId segment = segments_.segment_of(link); task == nullptr || task->segment != segment) task = &task_of(segment);
     // Where one flow took the place of another of the same load, nothing needs doing.
     if (levels_.is_in_order(link)) continue;
-    task.dirty.push_back(link);
-    task.pairs_changed += pairs;
+    task->dirty.push_back(link);
+    task->pairs_changed += pairs;
   }
   dirty_.clear();
   for (const FlowSlot flow : moved_) {

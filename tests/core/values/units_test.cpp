@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -95,6 +97,22 @@ TEST(Units, FluidTimes) {
   EXPECT_EQ(fluid_transmit_time(1, 0), Duration::max());
   EXPECT_EQ(fluid_transmit_time(1e30, 1), Duration::max());
   EXPECT_EQ(fluid_bits(1e9, Duration::ms(1)), 1e6);
+}
+
+// To the nearest tick, halves up, as the library rounds; at a rate of a tick's bit each, bits are
+// ticks.
+TEST(Units, FluidTimesAreRoundedAsTheLibraryDoes) {
+  const auto rate = static_cast<double>(Duration::ticks_per_s);
+  RandomStream random(1, 2, 3);
+  for (int exponent = 0; exponent < 62; ++exponent) {
+    for (int i = 0; i < 100; ++i) {
+      const double half = std::ldexp(1.0, exponent) + static_cast<double>(random.below(std::uint64_t{1} << exponent)) + 0.5;
+      for (const double bits : {half, std::nextafter(half, 0.0), std::nextafter(half, 1e300)}) {
+        const double ticks = bits / rate * rate;
+        ASSERT_EQ(fluid_transmit_time(bits, rate), Duration::ticks(static_cast<std::int64_t>(std::round(ticks)))) << bits;
+      }
+    }
+  }
 }
 
 TEST(Units, PropagationIsFiveNanosecondsPerMetre) {

@@ -79,6 +79,49 @@ TEST(CompletionQueue, KeepsNotes) {
   for (std::uint32_t f = 0; f < 100; ++f) EXPECT_EQ(queue.notes(FlowSlot(f)), f + 1);
 }
 
+// All at once, but for some that moved earlier and back, later, to never, or made place for others.
+TEST(CompletionQueue, AllFinishAtOnce) {
+  for (const bool one_is_later : {false, true}) {
+    Queue queue;
+    constexpr std::uint32_t flows = 10'000;
+    const Time at = Time::at_ticks(1000);
+    for (std::uint32_t f = 0; f < flows; ++f) queue.set(FlowSlot(f), at);
+    if (one_is_later) queue.set(FlowSlot(flows), at + Duration::ticks(500));
+    EXPECT_EQ(queue.next(), at);
+    std::vector<FlowSlot> expected;
+    for (std::uint32_t f = 0; f < flows; ++f) {
+      const FlowSlot flow(f);
+      if (f % 7 == 0) {
+        queue.set(flow, at - Duration::ticks(1));
+        queue.set(flow, at);
+      } else if (f % 7 == 1) {
+        queue.set(flow, at + Duration::ticks(1));
+      } else if (f % 7 == 2) {
+        queue.set(flow, Time::max());
+      } else if (f % 7 == 3) {
+        queue.remove(flow);
+        if (f % 2 == 0) queue.set(flow, at);
+      }
+      if (f % 7 == 0 || f % 7 > 3 || (f % 7 == 3 && f % 2 == 0)) expected.push_back(flow);
+    }
+    std::vector<FlowSlot> due = {FlowSlot(1'000'000)};
+    EXPECT_EQ(queue.next(), at);
+    queue.take_due(due);
+    EXPECT_EQ(due.front(), FlowSlot(1'000'000)) << "what stands there stays";
+    due.erase(due.begin());
+    EXPECT_EQ(due, expected);
+    due.clear();
+    EXPECT_EQ(queue.next(), at + Duration::ticks(1));
+    queue.take_due(due);
+    EXPECT_EQ(due.size(), (flows + 5) / 7);  // 1, 8, ..., 9,997
+    EXPECT_EQ(queue.next(), one_is_later ? at + Duration::ticks(500) : Time::max());
+    for (std::uint32_t f = 0; f < queue.slot_count(); ++f) queue.remove(FlowSlot(f));
+    queue.give_back();
+    queue.set(FlowSlot(3), Time::at_ticks(5));
+    EXPECT_EQ(queue.next(), Time::at_ticks(5));
+  }
+}
+
 // Random sets, moves in both directions and removals, against a plain map.
 TEST(CompletionQueue, AgreesWithAScan) {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {

@@ -82,7 +82,7 @@ TEST(FlowModel, FlowsThatEndTogetherAreOneBatch) {
   std::vector<FlowCompletion> done;
   model.take_completions(model.next_completion(), done);
   ASSERT_EQ(done.size(), 256U);
-  for (std::uint32_t f = 0; f < 256; ++f) EXPECT_EQ(done[f].serial, f) << "completions come in order of start";
+  for (std::uint32_t f = 0; f < 256; ++f) EXPECT_EQ(done[f].owner, f) << "completions come in order of start";
   EXPECT_EQ(model.next_completion(), Time::max());
 }
 

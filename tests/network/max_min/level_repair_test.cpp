@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/values/random.hpp"
@@ -232,6 +234,49 @@ TEST(LevelRepair, LinksLoseTheirLastFlowAndChangeInOneBatch) {
   const FlowSlot again = solver.add_flow({both});
   solver.update();
   EXPECT_EQ(solver.rate(again), 1);
+}
+
+// Where all weights and loads are 1 nothing is multiplied. A flow with another load, on a link that
+// nobody else is on, makes all others amounts: every rate is the same to the last bit.
+TEST(LevelRepair, OnesCountAsAmountsDo) {
+  constexpr std::uint32_t links = 24;
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    RandomStream random(9, seed, 4);
+    std::vector<double> capacities;
+    for (std::uint32_t link = 0; link < links; ++link)
+      capacities.push_back(seed % 4 == 0 && random.below(6) == 0 ? 0 : 1e9 * (1.0 + static_cast<double>(random.below(1000)) / 7));
+    capacities.push_back(1e9);
+    MaxMinSolver ones(capacities, repairs_only());
+    MaxMinSolver amounts(capacities, repairs_only());
+    const std::vector<double> half = {0.5};
+    const std::vector<LinkId> aside = {LinkId(links)};
+    const FlowSlot apart = amounts.add_flow({.links = aside, .loads = half});
+    ones.add_flow({.links = aside});  // so that both give the same slots
+    ASSERT_EQ(apart, FlowSlot(0));
+    std::vector<FlowSlot> flows;
+    for (int step = 0; step < 300; ++step) {
+      if (flows.size() > 60 || (!flows.empty() && random.below(3) == 0)) {
+        std::swap(flows[random.below(flows.size())], flows.back());
+        ones.remove_flow(flows.back());
+        amounts.remove_flow(flows.back());
+        flows.pop_back();
+      } else {
+        std::vector<LinkId> path;
+        for (std::uint64_t hops = 1 + random.below(8); hops > 0; --hops)
+          path.emplace_back(static_cast<std::uint32_t>(random.below(links)));
+        const double cap = random.below(4) == 0 ? 1e8 * static_cast<double>(1 + random.below(50)) : kInfinity;
+        flows.push_back(ones.add_flow({.links = path, .cap = cap}));
+        ASSERT_EQ(amounts.add_flow({.links = path, .cap = cap}), flows.back());
+      }
+      if (random.below(4) == 0) continue;
+      ones.update();
+      amounts.update();
+      for (const FlowSlot flow : flows) ASSERT_EQ(ones.rate(flow), amounts.rate(flow)) << "seed " << seed << ", step " << step;
+      ASSERT_EQ(ones.counters().flows_visited, amounts.counters().flows_visited);
+    }
+    EXPECT_TRUE(ones.layer(0).graph().weights_are_one());
+    EXPECT_FALSE(amounts.layer(0).graph().weights_are_one());
+  }
 }
 
 }  // namespace
