@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Min heap: a priority queue of small records that finds the smaller of two children without a
-// branch, which nobody could foresee; half of the time of the standard heaps goes to wrong guesses.
+// branch, which nobody could foresee.
 //
 // Where it sits: queues inside hot loops (network/max_min/level_repair,
 // network/flow/completion_queue); events have one of their own (core/engine/event_queue).

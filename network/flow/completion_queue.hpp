@@ -10,11 +10,11 @@
 // any more the horizon is set anew so that an eighth of the far flows are near, but no more than a
 // cache holds or one in 64. It lies after all flows that finish at its last instant, so a tie is
 // never cut in two; flows of that instant, perhaps all, wait in a list instead of the heap. Flows
-// that never finish (Time::max()) stay far.
+// that never finish (Time::max()) stay far. Beside the finish stands what its user notes of a flow,
+// so that both are in one cache line.
 //
 // Invariant: next() and take_due() depend on the finish times set, not on the order in which they
 // were set.
-// Beside the finish stands what its user notes of a flow, so that both are in one cache line.
 // Threads: one.
 #pragma once
 
@@ -36,10 +36,7 @@ template <class Notes>
 class CompletionQueue {
  public:
   /// Of a flow; made when it is first asked for, and kept until give_back().
-  Notes& notes(FlowSlot flow) {
-    if (items_.size() <= flow.index()) items_.resize(flow.index() + 1);
-    return items_[flow.index()].notes;
-  }
+  Notes& notes(FlowSlot flow) { return item_of(flow).notes; }
   /// Requires: it was asked for before.
   const Notes& notes(FlowSlot flow) const { return items_[flow.index()].notes; }
   /// Flows that there are notes of are below this.
@@ -48,7 +45,7 @@ class CompletionQueue {
   /// The flow finishes at `finish` now; it may be new, or known with another finish. Time::max() =
   /// never.
   void set(FlowSlot flow, Time finish);
-  /// Asks the memory for what set() and notes() will need.
+  /// Asks the memory for what set() and notes() will need. Requires: there are notes of it.
   void fetch(FlowSlot flow) const { cache::fetch(items_.data() + flow.index(), sizeof(Item)); }
   void remove(FlowSlot flow);
   /// The memory that flows took. Requires: there are none.
@@ -96,6 +93,13 @@ class CompletionQueue {
     item.finish = Time::max();
     item.where = Whereabouts();
   }
+  /// It may be new.
+  Item& item_of(FlowSlot flow) {
+    if (items_.size() <= flow.index()) items_.resize(flow.index() + 1);
+    return items_[flow.index()];
+  }
+  /// The flow waits for its finish, near or far.
+  void wait(FlowSlot flow);
   void push_near(FlowSlot flow);
   void push_far(FlowSlot flow);
   void leave_far(FlowSlot flow);
@@ -135,16 +139,11 @@ class CompletionQueue {
 
 template <class Notes>
 void CompletionQueue<Notes>::set(FlowSlot flow, Time finish) {
-  notes(flow);
-  Item& item = items_[flow.index()];
+  Item& item = item_of(flow);
   item.finish = finish;
   switch (item.where.place()) {
     case Place::none:
-      if (finish < horizon_) {
-        push_near(flow);
-      } else {
-        push_far(flow);
-      }
+      wait(flow);
       return;
     case Place::near:
       if (finish < item.where.key()) push_near(flow);
@@ -176,6 +175,15 @@ void CompletionQueue<Notes>::give_back() {
 }
 
 template <class Notes>
+void CompletionQueue<Notes>::wait(FlowSlot flow) {
+  if (items_[flow.index()].finish < horizon_) {
+    push_near(flow);
+  } else {
+    push_far(flow);
+  }
+}
+
+template <class Notes>
 void CompletionQueue<Notes>::push_near(FlowSlot flow) {
   Item& item = items_[flow.index()];
   item.where = Whereabouts::near(item.finish);
@@ -198,13 +206,7 @@ void CompletionQueue<Notes>::leave_far(FlowSlot flow) {
 
 template <class Notes>
 void CompletionQueue<Notes>::wait_again(FlowSlot flow, Time key) {
-  const Item& item = items_[flow.index()];
-  if (!item.where.is_near(key)) return;
-  if (item.finish < horizon_) {
-    push_near(flow);
-  } else {
-    push_far(flow);
-  }
+  if (items_[flow.index()].where.is_near(key)) wait(flow);
 }
 
 template <class Notes>
@@ -288,16 +290,14 @@ void CompletionQueue<Notes>::take_due(std::vector<FlowSlot>& due) {
     forget(items_[due.back().index()]);
   }
   if (now == last_at_ && heap_.empty()) {
-    std::erase_if(last_, [&](FlowSlot flow) {
-      if (is_due(flow, now)) return false;
-      wait_again(flow, now);
-      return true;
-    });
-    for (const FlowSlot flow : last_) forget(items_[flow.index()]);
-    if (due.empty()) {
-      due.swap(last_);
-    } else {
-      due.insert(due.end(), last_.begin(), last_.end());
+    due.reserve(due.size() + last_.size());
+    for (const FlowSlot flow : last_) {
+      if (is_due(flow, now)) {
+        due.push_back(flow);
+        forget(items_[flow.index()]);
+      } else {
+        wait_again(flow, now);
+      }
     }
     last_.clear();
     if (last_.capacity() > far_kept) release_memory(last_);

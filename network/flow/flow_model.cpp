@@ -173,22 +173,21 @@ void FlowModel::settle(Time now) {
   ++solves_;
   const std::span<const FlowSlot> changed = policy_->update();
   rate_changes_ += changed.size();
-  cache::visit_ahead(
-      changed.size(), changed_ahead, [&](std::size_t i) { queue_.fetch(changed[i]); },
-      [&](std::size_t i) {
-        const FlowSlot slot = changed[i];
-        Flow& flow = queue_.notes(slot);
-        // A flow not yet moving started somewhere between the last batch and now: its clock starts
-        // here.
-        flow.remaining_bits = remaining_bits(flow, now);
-        flow.last_change = now;
-        flow.rate_bps = policy_->rate(slot);
-        // Its finish was rounded to a tick after now, so that something remains, whatever rounding
-        // says.
-        const double bits = std::max(flow.remaining_bits, 1e-6);
-        const Duration left = fluid_transmit_time(bits, flow.rate_bps);
-        queue_.set(slot, left > Time::max() - now ? Time::max() : now + left);
-      });
+  const auto fetch = [&](std::size_t i) { queue_.fetch(changed[i]); };
+  cache::visit_ahead(changed.size(), changed_ahead, fetch, [&](std::size_t i) {
+    const FlowSlot slot = changed[i];
+    Flow& flow = queue_.notes(slot);
+    // A flow not yet moving started somewhere between the last batch and now: its clock starts
+    // here.
+    flow.remaining_bits = remaining_bits(flow, now);
+    flow.last_change = now;
+    flow.rate_bps = policy_->rate(slot);
+    // Its finish was rounded to a tick after now, so that something remains, whatever rounding
+    // says.
+    const double bits = std::max(flow.remaining_bits, 1e-6);
+    const Duration left = fluid_transmit_time(bits, flow.rate_bps);
+    queue_.set(slot, left > Time::max() - now ? Time::max() : now + left);
+  });
   if (observer_ != nullptr) observer_->on_rates_changed(changed, now, *policy_);
 }
 
