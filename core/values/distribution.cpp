@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include <boost/sort/spreadsort/float_sort.hpp>
+
 #include "core/check.hpp"
 
 namespace weft {
@@ -83,7 +85,10 @@ void Distribution::decide() const {
 
 void Distribution::sort() const {
   if (std::exchange(is_sorted_, true)) return;
-  std::sort(exact_.begin(), exact_.end());
+  boost::sort::spreadsort::float_sort(
+      exact_.begin(), exact_.end(),
+      [](const auto& counted, unsigned offset) { return std::bit_cast<std::int64_t>(counted.first) >> offset; },
+      [](const auto& a, const auto& b) { return a.first < b.first; });
   std::size_t last = 0;
   for (std::size_t i = 1; i < exact_.size(); ++i) {
     if (exact_[i].first == exact_[last].first) {

@@ -28,7 +28,7 @@ EcmpHash hash_of(const PathRule& rule, NodeId source, NodeId destination, std::u
 }
 
 /// Of a destination: leaf by leaf, and there cable by cable.
-std::size_t number_of(const Topology& topology, NodeId endpoint, std::vector<LinkId>& hops) {
+std::uint64_t number_of(const Topology& topology, NodeId endpoint, std::vector<LinkId>& hops) {
   const auto endpoints = topology.endpoints();
   const HostId host = topology.node(endpoint).host;
   const NodeId other = topology.node(endpoints.front()).host == host ? endpoints.back() : endpoints.front();
@@ -48,12 +48,14 @@ std::size_t number_of(const Topology& topology, NodeId endpoint, std::vector<Lin
   return leaf.index() * cables + place;
 }
 
-/// Appends the path to `links`, which is empty; `hops` and `weights` are for its own use.
-void walk(const Topology& topology, const WeighedRoutes& by, const PathRule& rule, const EcmpHash& hash, NodeId source,
-          NodeId destination, std::vector<LinkId>& hops, std::vector<std::int64_t>& weights, std::vector<LinkId>& links) {
+/// Appends the path to `links`, which is empty. `number`: by destination, of this one. `hops` and
+/// `weights` are for its own use.
+void walk(const Topology& topology, const WeighedRoutes& by, const PathRule& rule, const EcmpHash& hash, std::uint64_t number,
+          NodeId source, NodeId destination, std::vector<LinkId>& hops, std::vector<std::int64_t>& weights,
+          std::vector<LinkId>& links) {
   WEFT_CHECK(source != destination, "a path joins two endpoints");
   const bool by_hash = rule.choice == PathRule::Choice::by_hash;
-  std::size_t left = by_hash ? 0 : number_of(topology, destination, hops);
+  std::uint64_t left = number;
   const auto choice = [&](NodeId at) {
     if (by_hash && by.weights != nullptr && hops.size() > 1) {
       by.weights->weigh(at, destination, hops, weights);
@@ -104,8 +106,9 @@ std::vector<LinkId> ecmp_path(const Topology& topology, const WeighedRoutes& rou
   std::vector<LinkId> hops;
   std::vector<std::int64_t> weights;
   std::vector<LinkId> links;
-  walk(topology, routes, rule, hash_of(rule, source, destination, connection, queue_pair), source, destination, hops, weights,
-       links);
+  const std::uint64_t number = rule.choice == PathRule::Choice::by_destination ? number_of(topology, destination, hops) : 0;
+  walk(topology, routes, rule, hash_of(rule, source, destination, connection, queue_pair), number, source, destination, hops,
+       weights, links);
   return links;
 }
 
@@ -143,25 +146,38 @@ void EcmpPaths::make_room() {
   }
 }
 
-void EcmpPaths::fill(Entry& entry, const Key& key) {
-  const auto& [source, destination, connection, queue_pair] = key;
+std::uint64_t EcmpPaths::number_of(NodeId destination) {
+  if (numbers_.empty()) numbers_.resize(topology_.node_count());
+  std::optional<std::uint64_t>& number = numbers_[destination.index()];
+  if (!number) number = weft::number_of(topology_, destination, hops_);
+  return *number;
+}
+
+EcmpPaths::Path EcmpPaths::find_once(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
   const WeighedRoutes routes = (available_ == nullptr ? own_ : *available_).between(source, destination);
+  const std::uint64_t number = rule_.choice == PathRule::Choice::by_destination ? number_of(destination) : 0;
   links_.clear();
-  walk(topology_, routes, rule_, hash_of(rule_, source, destination, connection, queue_pair), source, destination, hops_, weights_,
-       links_);
+  walk(topology_, routes, rule_, hash_of(rule_, source, destination, connection, queue_pair), number, source, destination, hops_,
+       weights_, links_);
+  Path path{links_, {}, std::numeric_limits<double>::infinity()};
+  for (const LinkId link : links_) {
+    if (delays_ != nullptr) path.delay += delays_->of(link);
+    path.slowest_bps = std::min(path.slowest_bps, static_cast<double>(topology_.link(link).rate.in_bps()));
+  }
+  return path;
+}
+
+void EcmpPaths::fill(Entry& entry, const Key& key) {
+  const Path path = find_once(key.source, key.destination, key.connection, key.queue_pair);
   entry.key = key;
-  entry.size = static_cast<std::uint32_t>(links_.size());
-  if (links_.size() <= Entry::short_max) {
-    std::ranges::copy(links_, entry.few.begin());
+  entry.size = static_cast<std::uint32_t>(path.links.size());
+  if (path.links.size() <= Entry::short_max) {
+    std::ranges::copy(path.links, entry.few.begin());
   } else {
     entry.many = links_;
   }
-  entry.delay = {};
-  entry.slowest_bps = std::numeric_limits<double>::infinity();
-  for (const LinkId link : links_) {
-    if (delays_ != nullptr) entry.delay += delays_->of(link);
-    entry.slowest_bps = std::min(entry.slowest_bps, static_cast<double>(topology_.link(link).rate.in_bps()));
-  }
+  entry.delay = path.delay;
+  entry.slowest_bps = path.slowest_bps;
 }
 
 EcmpPaths::Path EcmpPaths::find(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {

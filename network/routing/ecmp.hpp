@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -96,6 +97,8 @@ class EcmpPaths {
 
   /// ecmp_path(), but for routes. Valid until the next call.
   Path find(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
+  /// The same of a connection that is used once, which the cache does not keep.
+  Path find_once(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
   std::span<const LinkId> path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
     return find(source, destination, connection, queue_pair).links;
   }
@@ -124,6 +127,7 @@ class EcmpPaths {
   Entry& place_of(const Key& key);
   void fill(Entry& entry, const Key& key);
   void make_room();
+  std::uint64_t number_of(NodeId destination);
 
   const Topology& topology_;
   PathRule rule_;
@@ -131,6 +135,7 @@ class EcmpPaths {
   std::size_t entries_max_;
   std::vector<Entry> cache_;  ///< a power of two of places, at least half of which are unused
   std::size_t entries_ = 0;
+  std::vector<std::optional<std::uint64_t>> numbers_;  ///< of destinations, by NodeId; as they are asked for
   std::vector<LinkId> links_;
   std::vector<LinkId> hops_;
   std::vector<std::int64_t> weights_;

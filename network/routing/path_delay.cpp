@@ -32,13 +32,6 @@ Duration PathDelay::of_empty(const PacketTrain& train) const { return fixed + cr
 
 void PathDelay::limit_to(double rate_bps) { slowest_byte = std::max(slowest_byte, per_byte_at(rate_bps)); }
 
-PathDelay& PathDelay::operator+=(const PathDelay& other) {
-  fixed += other.fixed;
-  per_byte += other.per_byte;
-  slowest_byte = std::max(slowest_byte, other.slowest_byte);
-  return *this;
-}
-
 LinkDelays::LinkDelays(const Topology& topology, Duration switching_delay, Forwarding forwarding) {
   links_.reserve(topology.link_count());
   for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
@@ -55,7 +48,7 @@ LinkDelays::LinkDelays(const Topology& topology, Duration switching_delay, Forwa
 }
 
 PathDelay LinkDelays::of(LinkId link, double load) const {
-  PathDelay delay = links_[link.index()];
+  PathDelay delay = of(link);
   if (load != 1) delay.slowest_byte = std::llround(static_cast<double>(delay.slowest_byte) * load);
   return delay;
 }

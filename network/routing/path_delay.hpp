@@ -19,6 +19,7 @@
 // Threads: values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -50,7 +51,12 @@ struct PathDelay {
   /// The message leaves at no more than `rate`, whatever the links can do.
   void limit_to(double rate_bps);
   /// The path goes on.
-  PathDelay& operator+=(const PathDelay& other);
+  PathDelay& operator+=(const PathDelay& other) {
+    fixed += other.fixed;
+    per_byte += other.per_byte;
+    slowest_byte = std::max(slowest_byte, other.slowest_byte);
+    return *this;
+  }
   friend PathDelay operator+(PathDelay a, const PathDelay& b) { return a += b; }
   friend bool operator==(const PathDelay&, const PathDelay&) = default;
 };
@@ -59,8 +65,9 @@ struct PathDelay {
 class LinkDelays {
  public:
   LinkDelays(const Topology& topology, Duration switching_delay, Forwarding forwarding);
+  PathDelay of(LinkId link) const { return links_[link.index()]; }
   /// Of a link that carries `load` of a message, > 0.
-  PathDelay of(LinkId link, double load = 1) const;
+  PathDelay of(LinkId link, double load) const;
   std::size_t size() const { return links_.size(); }
 
  private:

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <ctime>
 
 #include <fmt/format.h>
 
@@ -43,6 +44,14 @@ std::FILE* create(const std::filesystem::path& path) {
     fail_write(path, std::strerror(why));
   }
   return stream;
+}
+
+/// Since some moment, to a few milliseconds: as of the last tick of the system's timer, which costs
+/// next to nothing to read.
+std::chrono::nanoseconds coarse_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
 /// By letter: whether a cell that has it stands in quotes.
@@ -96,7 +105,7 @@ OutputFile::OutputFile(std::filesystem::path path, Packing packing)
       buffer_(std::make_unique_for_overwrite<char[]>(buffer_size)),
       file_(create(partial_), std::fclose),
       packer_(packing == Packing::gzip ? std::make_unique<Packer>() : nullptr),
-      last_flush_(std::chrono::steady_clock::now()) {
+      last_flush_(coarse_now()) {
   std::setvbuf(file_.get(), buffer_.get(), _IOFBF, buffer_size);
 }
 
@@ -108,7 +117,7 @@ void OutputFile::write_plain(std::string_view bytes) {
 }
 
 void OutputFile::write(std::string_view text) {
-  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::nanoseconds now = coarse_now();
   const bool is_due = now - last_flush_ > std::chrono::seconds(1);
   if (packer_ != nullptr) {
     packer_->pack(text, is_due ? Z_SYNC_FLUSH : Z_NO_FLUSH, [this](std::string_view bytes) { write_plain(bytes); });

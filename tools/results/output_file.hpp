@@ -52,7 +52,7 @@ class OutputFile {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   class Packer;
   std::unique_ptr<Packer> packer_;  ///< null: nothing is packed
-  std::chrono::steady_clock::time_point last_flush_;
+  std::chrono::nanoseconds last_flush_;  ///< since some moment
 };
 
 /// A CSV table (RFC 4180): a header line, then rows. Numbers are printed so that they read back to
