@@ -60,7 +60,7 @@ void CongestionMonitor::on_rates_changed(std::span<const FlowSlot> changed, Time
     for (const LinkId link : flow.links) mark_dirty(link, look_);
   }
   for (const LinkId link : dirty_) {
-    for (const FlowLinkGraph::Member& member : graph.members(link)) {
+    for (const FlowLinkGraph::Member member : graph.members(link)) {
       WatchedFlow& flow = flows_[member.flow.index()];
       if (std::exchange(flow.seen, look_) == look_) continue;
       const bool is_inside_host = !flow.source.is_none() && flow.source == flow.destination;
@@ -92,7 +92,7 @@ const CongestionMonitor::LinkView& CongestionMonitor::view(LinkId link, const Al
   if (std::exchange(view.is_valid, true)) return view;
   view.shares.clear();
   const FlowLinkGraph& graph = policy.graph();
-  for (const FlowLinkGraph::Member& member : graph.members(link)) {
+  for (const FlowLinkGraph::Member member : graph.members(link)) {
     const JobId job = flows_[member.flow.index()].job;
     const std::uint8_t priority = graph.priority(member.flow);
     auto share =

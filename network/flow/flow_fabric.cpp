@@ -23,8 +23,6 @@ constexpr std::uint16_t settle_event = 103;
 constexpr Bytes endless = Bytes::of(std::numeric_limits<std::int64_t>::max());
 /// Kept of each endpoint; in collectives ranks send by few again and again.
 constexpr std::size_t hashed_paths_of_endpoint = 8;
-/// Tells owners of flows that are joint operations from transfers.
-constexpr std::uint32_t joint_owner = std::uint32_t{1} << 31;
 
 }  // namespace
 
@@ -135,17 +133,18 @@ void FlowFabric::settle(EventContext& context) {
   done_.clear();
   model_.take_completions(now, done_);
   for (const FlowCompletion& completion : done_) {
-    const ActiveFlow flow = flows_[completion.flow.index()];
-    if (flow.is_joint) {
-      finish_joint(flow.transfer, now, context);
+    const FlowOwner owner(completion.owner);
+    if (owner.is_joint) {
+      finish_joint(owner.slot, now, context);
       continue;
     }
-    ActiveTransfer& active = transfers_[flow.transfer];
+    ActiveTransfer& active = transfers_[owner.slot];
     WEFT_CHECK(!active.is_of_packets, "flows that stand for packets do not end by themselves");
-    active.arrival = std::max(active.arrival, now + flow.path_delay);
+    Time arrival = now + path_delays_[completion.flow.index()];
+    if (active.has_several) arrival = arrivals_[owner.slot] = std::max(arrivals_[owner.slot], arrival);
     if (--active.flows_left > 0) continue;
-    finish(active, now, context);
-    free_transfers_.push_back(flow.transfer);
+    finish(active, arrival, now, context);
+    free_transfers_.push_back(owner.slot);
   }
   if (std::exchange(has_stopped_, false)) cancel_stopped(now);
   change_cables(now);
@@ -180,10 +179,11 @@ void FlowFabric::settle(EventContext& context) {
 }
 
 void FlowFabric::cancel_stopped(Time now) {
-  for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
-    if (!model_.policy().graph().alive(FlowSlot(slot))) continue;
-    const ActiveFlow flow = flows_[slot];
-    if (is_stopped(flow.is_joint ? joint_[flow.transfer].attempt : transfers_[flow.transfer].transfer.attempt))
+  const FlowLinkGraph& graph = model_.policy().graph();
+  for (std::uint32_t slot = 0; slot < graph.slot_count(); ++slot) {
+    if (!graph.alive(FlowSlot(slot))) continue;
+    const FlowOwner owner = owner_of(FlowSlot(slot));
+    if (is_stopped(owner.is_joint ? joint_[owner.slot].attempt : transfers_[owner.slot].transfer.attempt))
       model_.cancel(FlowSlot(slot), now);
   }
   for (std::uint32_t slot = 0; slot < transfers_.size(); ++slot) {
@@ -225,26 +225,29 @@ void FlowFabric::change_routes(Time now) {
 void FlowFabric::move_flows(Time now) {
   const FlowLinkGraph& graph = model_.policy().graph();
   std::vector<FlowSlot> flows;
-  for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
-    if (!graph.alive(FlowSlot(slot)) || flows_[slot].is_joint || transfers_[flows_[slot].transfer].inside_host) continue;
+  for (std::uint32_t slot = 0; slot < graph.slot_count(); ++slot) {
+    if (!graph.alive(FlowSlot(slot))) continue;
+    const FlowOwner owner = owner_of(FlowSlot(slot));
+    if (owner.is_joint || transfers_[owner.slot].inside_host) continue;
     const auto is_avoided = [&](const FlowLinkGraph::Hop& hop) { return outages_.avoided()[hop.link.index()]; };
     if (!is_adaptive(settings_.routing) || std::ranges::any_of(graph.hops(FlowSlot(slot)), is_avoided)) flows.emplace_back(slot);
   }
   for (const FlowSlot slot : flows) {
-    ActiveFlow flow = flows_[slot.index()];
-    const ActiveTransfer& active = transfers_[flow.transfer];
+    const std::uint32_t owner = owner_of(slot).slot;
+    const std::uint32_t queue_pair = queue_pair_of(slot);
+    const ActiveTransfer& active = transfers_[owner];
     WEFT_CHECK(!active.is_folded, "ranks are not folded where ways change");
-    const FlowPath path = path_of(active.transfer, flow.queue_pair, false);
+    const FlowPath path = path_of(active.transfer, queue_pair, false);
     const auto is_same_link = [](const FlowLinkGraph::Hop& hop, LinkId link) { return hop.link == link; };
     const bool is_same_way = std::ranges::equal(graph.hops(slot), path.links, is_same_link);
     if (is_same_way && graph.has_loads(slot, path.loads)) continue;
-    flow.path_delay =
-        delay_of(active, path.delay, flow.queue_pair) + last_latency(false) + staging_.delay(active.transfer.destination);
+    const Duration path_delay =
+        delay_of(active, path.delay, queue_pair) + last_latency(false) + staging_.delay(active.transfer.destination);
     const FlowSlot to = model_.move(slot, path.links, path.loads, now);
-    note_flow(to, flow);
+    note_flow(to, path_delay, queue_pair);
     if (congestion_ != nullptr) tell_congestion(to, active, nullptr);
     if (loads_) loads_->on_flow_starts(to, !active.is_of_packets);
-    if (active.is_of_packets) std::ranges::replace(packet_flows_.at(flow.transfer), slot, to);
+    if (active.is_of_packets) std::ranges::replace(packet_flows_.at(owner), slot, to);
   }
 }
 
@@ -306,13 +309,12 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
   if (transfer.size == Bytes::zero()) {
     const PathDelay path = active.is_folded ? folded.delay : path_of(transfer, 0, active.inside_host).delay;
     const Duration delay = path.of_empty(settings_.wire_format.train(Bytes::zero())) + last;
-    active.arrival = now + delay;
     active.ideal = entry + delay;
-    finish(active, now, context);
+    finish(active, now + delay, now, context);
     return;
   }
   const std::uint32_t slot = take_slot(transfers_, free_transfers_);
-  WEFT_CHECK(slot < joint_owner, "transfers under way are counted in 31 bits");
+  WEFT_CHECK(slot < FlowOwner::joint, "transfers under way are counted in 31 bits");
 
   const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
   const auto flows = static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs, transfer.size.count()));
@@ -335,7 +337,7 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
     if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
     const FlowSlot flow = model_.start(request);
     const Duration delay = delay_of(active, active.is_folded ? folded.delay : path.delay, i) + last;
-    note_flow(flow, {slot, i, false, delay});
+    note_flow(flow, delay, i);
     if (congestion_ != nullptr) tell_congestion(flow, active, folded.folding);
     if (loads_) loads_->on_flow_starts(flow, !is_of_packets);
     if (is_of_packets) packet_flows_[slot].push_back(flow);
@@ -348,6 +350,11 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
     }
   }
   active.flows_left = flows;
+  active.has_several = flows > 1;
+  if (active.has_several) {
+    if (arrivals_.size() <= slot) arrivals_.resize(transfers_.size());
+    arrivals_[slot] = now;
+  }
   if (is_of_packets) {
     packets_.emplace(packets_key(transfer), slot);
   } else {
@@ -359,9 +366,11 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
   transfers_[slot] = active;
 }
 
-void FlowFabric::note_flow(FlowSlot slot, const ActiveFlow& flow) {
-  if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
-  flows_[slot.index()] = flow;
+void FlowFabric::note_flow(FlowSlot flow, Duration path_delay, std::uint32_t queue_pair) {
+  if (path_delays_.size() <= flow.index()) path_delays_.resize(flow.index() + 1);
+  path_delays_[flow.index()] = path_delay;
+  if (queue_pair > 0 && queue_pairs_.size() <= flow.index()) queue_pairs_.resize(flow.index() + 1, 0);
+  if (flow.index() < queue_pairs_.size()) queue_pairs_[flow.index()] = queue_pair;
 }
 
 void FlowFabric::load_alone(LinkId link, double bits) {
@@ -379,12 +388,12 @@ Duration FlowFabric::moving_time_alone(Bytes largest, double cap_bps) {
   return fluid_transmit_time(longest_s, 1.0);
 }
 
-void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& context) {
+void FlowFabric::finish(const ActiveTransfer& active, Time arrival, Time now, EventContext& context) {
   if (active.is_owned) {
-    resident_->on_left({active.transfer, active.owner}, now + settings_.completion_latency, active.arrival);
+    resident_->on_left({active.transfer, active.owner}, now + settings_.completion_latency, arrival);
   } else {
     const Transfer delivered = active.is_folded ? folding_->seen_by_destination(active.transfer) : active.transfer;
-    context.send(host_entity(delivered.destination), active.arrival - now, transfer_delivered, delivered);
+    context.send(host_entity(delivered.destination), arrival - now, transfer_delivered, delivered);
     if (!is_control(active.transfer))
       context.send(host_entity(active.transfer.source), settings_.completion_latency, transfer_sent, active.transfer);
   }
@@ -396,7 +405,7 @@ void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& co
   finished.id = active.id;
   finished.transfer = active.transfer;
   finished.start = active.start;
-  finished.end = active.arrival;
+  finished.end = arrival;
   finished.ideal = active.ideal;
   finished.inside_host = active.inside_host;
   finished.multiplicity = active.multiplicity;
@@ -410,8 +419,8 @@ std::span<const LinkId> FlowFabric::links_of(const Transfer& transfer) {
 
 bool FlowFabric::carries_only(LinkId link, std::uint32_t owner) const {
   return std::ranges::all_of(model_.policy().graph().members(link), [&](const FlowLinkGraph::Member& member) {
-    const ActiveFlow& flow = flows_[member.flow.index()];
-    return !flow.is_joint && transfers_[flow.transfer].is_owned && transfers_[flow.transfer].owner == owner;
+    const FlowOwner of_flow = owner_of(member.flow);
+    return !of_flow.is_joint && transfers_[of_flow.slot].is_owned && transfers_[of_flow.slot].owner == owner;
   });
 }
 
@@ -419,24 +428,24 @@ std::vector<FlowFabric::UnderWay> FlowFabric::take_out(std::span<const LinkId> l
   const FlowLinkGraph& graph = model_.policy().graph();
   std::vector<FlowSlot> flows;
   for (const LinkId link : links) {
-    for (const FlowLinkGraph::Member& member : graph.members(link)) {
-      if (member.hop == 0) flows.push_back(member.flow);
+    for (const FlowLinkGraph::Member member : graph.members(link)) {
+      if (member.is_first) flows.push_back(member.flow);
     }
   }
-  std::ranges::sort(flows, {}, [&](FlowSlot flow) { return transfers_[flows_[flow.index()].transfer].id; });
+  std::ranges::sort(flows, {}, [&](FlowSlot flow) { return transfers_[owner_of(flow).slot].id; });
   std::vector<UnderWay> taken;
   for (const FlowSlot flow : flows) {
-    const ActiveFlow& of_flow = flows_[flow.index()];
-    ActiveTransfer& active = transfers_[of_flow.transfer];
+    const std::uint32_t slot = owner_of(flow).slot;
+    ActiveTransfer& active = transfers_[slot];
     taken.push_back({{active.transfer, active.owner},
                      active.id,
                      active.start,
-                     of_flow.path_delay,
+                     path_delays_[flow.index()],
                      active.ideal - entry_latency(active.inside_host),
                      model_.take_out(flow),
                      active.inside_host});
     active.flows_left = 0;
-    free_transfers_.push_back(of_flow.transfer);
+    free_transfers_.push_back(slot);
   }
   return taken;
 }
@@ -457,7 +466,7 @@ void FlowFabric::adopt(const UnderWay& under_way) {
   request.path = hashed_path(transfer.source, transfer.destination, transfer.connection).links;
   request.owner = slot;
   const FlowSlot flow = model_.adopt(request, under_way.progress);
-  note_flow(flow, {slot, 0, false, under_way.path_delay});
+  note_flow(flow, under_way.path_delay, 0);
   transfers_[slot] = active;
 }
 
@@ -525,9 +534,9 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
       request.priority = std::max(request.priority, static_cast<std::uint8_t>(member.transfer.priority));
     }
   }
-  request.owner = joint_owner | slot;
+  request.owner = FlowOwner::joint | slot;
   const FlowSlot flow = model_.start(request);
-  note_flow(flow, {slot, 0, true, Duration::zero()});
+  note_flow(flow, Duration::zero(), 0);
   if (loads_) loads_->on_flow_starts(flow, true);
   if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.attempt});
   for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {
@@ -648,8 +657,8 @@ std::vector<UnfinishedTransfer> FlowFabric::unfinished() const {
   std::vector<LinkId> stalled_at(transfers_.size(), LinkId::none());
   std::vector<LinkId> joint_stalled_at(joint_.size(), LinkId::none());
   for (const StalledFlow& flow : model_.stalled_flows()) {
-    const bool is_joint = (flow.owner & joint_owner) != 0;
-    (is_joint ? joint_stalled_at : stalled_at)[flow.owner & (joint_owner - 1)] = flow.link;
+    const FlowOwner owner(flow.owner);
+    (owner.is_joint ? joint_stalled_at : stalled_at)[owner.slot] = flow.link;
   }
   std::vector<UnfinishedTransfer> unfinished;
   for (std::size_t slot = 0; slot < transfers_.size(); ++slot) {

@@ -162,27 +162,25 @@ class FlowFabric final : public Entity {
   struct ActiveTransfer {
     Transfer transfer;
     Time start;
-    Time arrival;    ///< latest of its queue pairs that have left
     Duration ideal;  ///< from being handed over
     FlowId id;
     std::uint32_t multiplicity = 1;
-    std::uint32_t flows_left : 28 = 0;  ///< 0 while the slot is free
+    std::uint32_t flows_left : 27 = 0;  ///< 0 while the slot is free
+    bool has_several : 1 = false;       ///< queue pairs
     bool inside_host : 1 = false;
     bool is_folded : 1 = false;
     bool is_of_packets : 1 = false;
     bool is_owned : 1 = false;  ///< by the resident
     std::uint32_t owner = 0;    ///< then
   };
-  static_assert(sizeof(ActiveTransfer) == 72, "there may be tens of millions");
-  /// What a flow's completion needs: which transfer, and how far it is from the source to the
-  /// destination.
-  struct ActiveFlow {
-    std::uint32_t transfer = 0;  ///< slot of a transfer or of a joint operation
-    std::uint32_t queue_pair : 31 = 0;
-    bool is_joint : 1 = false;
-    Duration path_delay;
+  static_assert(sizeof(ActiveTransfer) == 64, "there may be tens of millions");
+  /// Whose a flow is.
+  struct FlowOwner {
+    explicit FlowOwner(std::uint32_t packed) : slot(packed & ~joint), is_joint((packed & joint) != 0) {}
+    static constexpr std::uint32_t joint = std::uint32_t{1} << 31;
+    std::uint32_t slot;  ///< of a transfer or of a joint operation
+    bool is_joint;
   };
-  static_assert(sizeof(ActiveFlow) == 16, "there may be tens of millions");
   /// An operation in switches that members have joined.
   struct JointOperation {
     struct Joined {
@@ -217,13 +215,18 @@ class FlowFabric final : public Entity {
   /// Where bytes of transfers that were folded are counted.
   std::uint32_t account_of(const TransferFolding::FoldedPath& folded);
   void add_folded(const FlowModel::CountedBytes& counted, std::vector<Bytes>& by_link) const;
-  void note_flow(FlowSlot slot, const ActiveFlow& flow);
+  FlowOwner owner_of(FlowSlot flow) const { return FlowOwner(model_.owner(flow)); }
+  std::uint32_t queue_pair_of(FlowSlot flow) const {
+    return flow.index() < queue_pairs_.size() ? queue_pairs_[flow.index()] : 0;
+  }
+  /// Of one that begins.
+  void note_flow(FlowSlot flow, Duration path_delay, std::uint32_t queue_pair);
   void begin_joint(std::uint32_t slot, Time now, EventContext& context);
   void finish_joint(std::uint32_t slot, Time now, EventContext& context);
   Duration entry_latency(bool inside_host) const { return inside_host ? settings_.nvlink_latency : settings_.wqe_latency; }
   Duration last_latency(bool inside_host) const { return inside_host ? settings_.completion_latency : settings_.receive_latency; }
   void settle(EventContext& context);
-  void finish(const ActiveTransfer& active, Time now, EventContext& context);
+  void finish(const ActiveTransfer& active, Time arrival, Time now, EventContext& context);
   void plan_settle(Time at, EventContext& context);
   /// What one queue pair of a transfer crosses.
   struct FlowPath {
@@ -287,7 +290,10 @@ class FlowFabric final : public Entity {
   std::unordered_map<std::uint32_t, std::vector<FlowSlot>> packet_flows_;  ///< by these
   /// Slots of operations that not all members have joined.
   std::map<JointKey, std::uint32_t> waiting_;
-  std::vector<ActiveFlow> flows_;  ///< by flow slot
+  /// By slot of a transfer of several queue pairs: the latest arrival of those that have left.
+  std::vector<Time> arrivals_;
+  std::vector<Duration> path_delays_;       ///< by flow slot: from the source to the destination
+  std::vector<std::uint32_t> queue_pairs_;  ///< by flow slot, as far as one was not 0
   /// Settle events under way, latest first.
   std::vector<Time> planned_;
   std::vector<FlowCompletion> done_;

@@ -196,7 +196,7 @@ std::vector<StalledFlow> FlowModel::stalled_flows() const {
   const FlowLinkGraph& graph = policy_->graph();
   const auto is_full = [&](const FlowLinkGraph::Hop& hop) {
     double load = 0;
-    for (const FlowLinkGraph::Member& member : graph.members(hop.link)) load += policy_->rate(member.flow) * graph.load(member);
+    for (const FlowLinkGraph::Member member : graph.members(hop.link)) load += policy_->rate(member.flow) * graph.load(member);
     return load >= graph.capacity(hop.link) * (1 - 1e-9);
   };
   for (std::uint32_t i = 0; i < graph.slot_count(); ++i) {

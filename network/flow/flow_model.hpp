@@ -134,6 +134,8 @@ class FlowModel {
   Time next_completion() { return queue_.next(); }
 
   double rate_bps(FlowSlot flow) const { return policy_->rate(flow); }
+  /// As in its request. Requires: it is under way.
+  std::uint32_t owner(FlowSlot flow) const { return queue_.notes(flow).owner; }
   std::size_t active_flows() const { return policy_->graph().flow_count(); }
   std::size_t active_flows_peak() const { return active_flows_peak_; }
   std::uint64_t flows_started() const { return flows_started_; }

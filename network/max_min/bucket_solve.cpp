@@ -50,9 +50,9 @@ void BucketSolve::begin(std::span<const LinkId> links) {
   capped_.clear();
   next_capped_ = 0;
   for (const LinkId link : links) {
-    const std::span<const FlowLinkGraph::Member> members = graph_->members(link);
-    for (const FlowLinkGraph::Member& member : members) {
-      if (member.hop == 0) state_->rates[member.flow.index()] = unfixed_flow;
+    const FlowLinkGraph::MemberList members = graph_->members(link);
+    for (const FlowLinkGraph::Member member : members) {
+      if (member.is_first) state_->rates[member.flow.index()] = unfixed_flow;
     }
     const double weight = graph_->weights_are_one() ? static_cast<double>(members.size()) : weight_of(members);
     state_->levels[link.index()] = infinite_share;
@@ -62,17 +62,17 @@ void BucketSolve::begin(std::span<const LinkId> links) {
   if (graph_->has_caps()) list_capped(links);
 }
 
-double BucketSolve::weight_of(std::span<const FlowLinkGraph::Member> members) const {
+double BucketSolve::weight_of(FlowLinkGraph::MemberList members) const {
   double weight = 0;
-  for (const FlowLinkGraph::Member& member : members) weight += graph_->weight(member.flow) * graph_->load(member);
+  for (const FlowLinkGraph::Member member : members) weight += graph_->weight(member.flow) * graph_->load(member);
   return weight;
 }
 
 void BucketSolve::list_capped(std::span<const LinkId> links) {
   for (const LinkId link : links) {
-    for (const FlowLinkGraph::Member& member : graph_->members(link)) {
+    for (const FlowLinkGraph::Member member : graph_->members(link)) {
       const double cap = graph_->cap(member.flow);
-      if (member.hop == 0 && cap < infinite_share) capped_.emplace_back(cap / graph_->weight(member.flow), member.flow);
+      if (member.is_first && cap < infinite_share) capped_.emplace_back(cap / graph_->weight(member.flow), member.flow);
     }
   }
   std::sort(capped_.begin(), capped_.end());
@@ -157,7 +157,7 @@ void BucketSolve::sum_weight(LinkId link) {
   BucketSolveState::LinkWork& work = state_->work[link.index()];
   if (graph_->weights_are_one() || work.weight == work.weight_summed) return;
   double weight = 0;
-  for (const FlowLinkGraph::Member& member : graph_->members(link)) {
+  for (const FlowLinkGraph::Member member : graph_->members(link)) {
     if (state_->rates[member.flow.index()] == unfixed_flow) weight += graph_->weight(member.flow) * graph_->load(member);
   }
   work.weight = weight;
@@ -177,7 +177,7 @@ void BucketSolve::put(LinkId link, std::uint32_t bucket) {
 
 void BucketSolve::fix_link(LinkId link, double level) {
   state_->levels[link.index()] = level;
-  for (const FlowLinkGraph::Member& member : graph_->members(link)) {
+  for (const FlowLinkGraph::Member member : graph_->members(link)) {
     if (state_->rates[member.flow.index()] != unfixed_flow) continue;
     fix_flow(member.flow, std::min(graph_->cap(member.flow), graph_->weight(member.flow) * level), level);
   }

@@ -64,7 +64,7 @@ class BucketSolve {
   using Entry = std::pair<double, LinkId>;  ///< share (a lower bound until recomputed), link
 
   void begin(std::span<const LinkId> links);
-  double weight_of(std::span<const FlowLinkGraph::Member> members) const;
+  double weight_of(FlowLinkGraph::MemberList members) const;
   void list_capped(std::span<const LinkId> links);
   void lay_buckets(std::span<const LinkId> links);
   void empty_bucket(std::uint32_t bucket);

@@ -34,6 +34,7 @@ void FlowLinkGraph::check(const FlowDemand& demand) const {
              "a load is finite and > 0");
   WEFT_CHECK(demand.priority < priority_classes, "a priority is one of the classes there are");
   WEFT_CHECK(hops_.size() + demand.links.size() < none, "hops of all flows are counted in 32 bits");
+  WEFT_CHECK(flow_count_ < none >> 1, "flows are counted in 31 bits");
 }
 
 FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
@@ -53,6 +54,7 @@ FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
 
 void FlowLinkGraph::add_as(FlowSlot slot, const FlowDemand& demand) {
   WEFT_CHECK(!alive(slot), "a slot is free when a flow takes it");
+  WEFT_CHECK(slot.index() <= none >> 1, "slots are counted in 31 bits");
   check(demand);
   slots_are_given_ = true;
   free_slot_ = none;
@@ -62,6 +64,8 @@ void FlowLinkGraph::add_as(FlowSlot slot, const FlowDemand& demand) {
 
 void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
   const std::size_t length = demand.links.size();
+  const bool keeps_loads = !loads_.empty() || !std::ranges::all_of(demand.loads, is_one);
+  if (words_each_ == 1 && (keeps_loads || length > short_path)) widen();
   if (free_hops_.size() <= length) free_hops_.resize(length + 1, none);
   Flow& flow = flows_[slot.index()];
   if (free_hops_[length] == none) {
@@ -75,12 +79,13 @@ void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
   for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
     const LinkId link = demand.links[i];
     Members& members = members_[link.index()];
-    hops_[flow.first_hop + i] = {link, static_cast<std::uint32_t>(members.size())};
+    hops_[flow.first_hop + i] = {link, static_cast<std::uint32_t>(members.size() / words_each_)};
     // By a quarter at a time, so that what is not used is little.
-    if (members.size() == members.capacity()) members.reserve(members.size() + std::max<std::size_t>(8, members.size() / 4));
-    members.push_back({slot, i});
+    if (members.size() == members.capacity()) members.reserve(members.size() + std::max<std::size_t>(10, members.size() / 4));
+    members.push_back(slot.index() << 1 | static_cast<std::uint32_t>(i == 0));
+    if (words_each_ == 2) members.push_back(i);
   }
-  if (!loads_.empty() || !std::ranges::all_of(demand.loads, is_one)) {
+  if (keeps_loads) {
     loads_.resize(hops_.size(), 1.0);
     for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
       const double load = demand.loads.empty() ? 1.0 : demand.loads[i];
@@ -100,16 +105,40 @@ void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
   if (demand.cap < std::numeric_limits<double>::infinity()) ++capped_flows_;
 }
 
+void FlowLinkGraph::widen() {
+  std::vector<Members> wide(members_.size());
+  for (std::size_t link = 0; link < wide.size(); ++link) wide[link].resize(2 * members_[link].size());
+  for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
+    for (std::uint32_t i = 0; i < flows_[slot].hop_count; ++i) {
+      const Hop& hop = hops_[flows_[slot].first_hop + i];
+      wide[hop.link.index()][2 * hop.position] = members_[hop.link.index()][hop.position];
+      wide[hop.link.index()][2 * hop.position + 1] = i;
+    }
+  }
+  members_.swap(wide);
+  words_each_ = 2;
+}
+
+/// Of a member that its hop is known as.
+FlowLinkGraph::Hop& FlowLinkGraph::hop_of(const Member& member, Hop as) {
+  Hop* hop = &hops_[flows_[member.flow.index()].first_hop];
+  if (words_each_ == 2) return hop[member.last_word];
+  while (hop->link != as.link || hop->position != as.position) ++hop;
+  return *hop;
+}
+
 void FlowLinkGraph::remove(FlowSlot slot) {
   WEFT_CHECK(alive(slot), "only a flow that was added can be removed");
   Flow& flow = flows_[slot.index()];
   for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
-    const Hop hop = hops_[flow.first_hop + i];
+    Hop& hop = hops_[flow.first_hop + i];
     Members& members = members_[hop.link.index()];
-    const Member last = members.back();
-    members[hop.position] = last;
-    hops_[flows_[last.flow.index()].first_hop + last.hop].position = hop.position;
-    members.pop_back();
+    const auto last = members.end() - static_cast<std::ptrdiff_t>(words_each_);
+    const auto last_position = static_cast<std::uint32_t>(members.size() / words_each_ - 1);
+    hop_of(Member(&*last, words_each_), {hop.link, last_position}).position = hop.position;
+    std::copy(last, members.end(), members.begin() + static_cast<std::ptrdiff_t>(hop.position * words_each_));
+    members.erase(last, members.end());
+    hop.position = none;  // so that no later hop of the flow is taken for it
   }
   if (weight(slot) != 1.0) --weighted_flows_;
   if (cap(slot) < std::numeric_limits<double>::infinity()) --capped_flows_;
@@ -133,6 +162,7 @@ void FlowLinkGraph::give_back() {
     std::destroy_at(&members);
     std::construct_at(&members);
   }
+  words_each_ = 1;
   release_memory(flows_);
   free_slot_ = none;
   release_memory(hops_);

@@ -17,14 +17,15 @@
 // Invariants
 //   1. capacity finite and >= 0; weight and loads finite and > 0; cap >= 0, perhaps infinite;
 //      priority < priority_classes; a flow has at least one link (WEFT_CHECK).
-//   2. members(l)[h.position] == {f, i} for the i-th hop h = {l, position} of every flow f, and
-//      there are no other members.
+//   2. members(l)[h.position] is of f for every hop h = {l, position} of every flow f, and there are
+//      no other members.
 //   3. A link that stands n times in a flow's path carries that flow's rate n times.
 // Slots of removed flows are used again, the last removed first.
 // Threads: one writer and nobody else, or any number of readers.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -57,9 +58,56 @@ class FlowLinkGraph {
     LinkId link;
     std::uint32_t position = 0;  ///< of this hop in members(link)
   };
-  struct Member {
+  /// A hop of a flow, as its link sees it.
+  class Member {
+   public:
     FlowSlot flow;
-    std::uint32_t hop = 0;  ///< which of the flow's hops
+    bool is_first = false;  ///< of the flow's hops
+
+   private:
+    friend class FlowLinkGraph;
+    explicit Member(const std::uint32_t* words, std::size_t words_each)
+        : flow(words[0] >> 1), is_first((words[0] & 1) != 0), last_word(words[words_each - 1]) {}
+    std::uint32_t last_word;  ///< which of the flow's hops, if members have two words
+  };
+  /// Members of a link, in order of position. Valid until the graph changes.
+  class MemberList {
+   public:
+    class Iterator {
+     public:
+      using value_type = Member;
+      using difference_type = std::ptrdiff_t;
+      Iterator() = default;
+      Member operator*() const { return Member(words_, words_each_); }
+      Iterator& operator++() {
+        words_ += words_each_;
+        return *this;
+      }
+      Iterator operator++(int) {
+        const Iterator before = *this;
+        ++*this;
+        return before;
+      }
+      friend bool operator==(const Iterator&, const Iterator&) = default;
+
+     private:
+      friend class MemberList;
+      Iterator(const std::uint32_t* words, std::size_t words_each) : words_(words), words_each_(words_each) {}
+      const std::uint32_t* words_ = nullptr;
+      std::size_t words_each_ = 1;
+    };
+
+    std::size_t size() const { return words_.size() / words_each_; }
+    bool empty() const { return words_.empty(); }
+    Member operator[](std::size_t i) const { return Member(words_.data() + i * words_each_, words_each_); }
+    Iterator begin() const { return {words_.data(), words_each_}; }
+    Iterator end() const { return {words_.data() + words_.size(), words_each_}; }
+
+   private:
+    friend class FlowLinkGraph;
+    MemberList(std::span<const std::uint32_t> words, std::size_t words_each) : words_(words), words_each_(words_each) {}
+    std::span<const std::uint32_t> words_;
+    std::size_t words_each_;
   };
 
   explicit FlowLinkGraph(std::vector<double> capacities);
@@ -100,11 +148,11 @@ class FlowLinkGraph {
   bool has_loads(FlowSlot flow, std::span<const double> these) const;
   /// What the link carries per unit of the member's rate.
   double load(const Member& member) const {
-    return loads_.empty() ? 1.0 : loads_[flows_[member.flow.index()].first_hop + member.hop];
+    return loads_.empty() ? 1.0 : loads_[flows_[member.flow.index()].first_hop + member.last_word];
   }
-  std::span<const Member> members(LinkId link) const {
+  MemberList members(LinkId link) const {
     const Members& members = members_[link.index()];
-    return {members.data(), members.size()};
+    return {{members.data(), members.size()}, words_each_};
   }
 
  private:
@@ -114,15 +162,23 @@ class FlowLinkGraph {
     std::uint32_t hop_count = 0;  ///< 0 while the slot is free
   };
 
-  /// A cache line each, the members themselves and all, for as many as most links have.
-  struct alignas(64) Members : boost::container::small_vector<Member, 5> {};
+  /// One word for a member: its flow's slot, and in the last bit whether it is the first hop. Where
+  /// loads are kept or a path is long, a second one: which hop it is. A cache line for a link, the
+  /// members themselves and all, for as many as most have.
+  struct alignas(64) Members : boost::container::small_vector<std::uint32_t, 10> {};
   static_assert(sizeof(Members) == 64);
+  /// So many hops at most are looked through for one.
+  static constexpr std::size_t short_path = 8;
 
   void check(const FlowDemand& demand) const;
   void put(FlowSlot slot, const FlowDemand& demand);
+  /// Members have two words from now on.
+  void widen();
+  Hop& hop_of(const Member& member, Hop as);
 
   std::vector<double> capacities_;
   std::vector<Members> members_;
+  std::size_t words_each_ = 1;  ///< of members
   std::vector<Flow> flows_;
   std::uint32_t free_slot_ = none;  ///< the last removed; each knows the next
   std::vector<Hop> hops_;

@@ -54,9 +54,9 @@ class Sharing<true> {
   std::int64_t flows_ = 0;
 };
 
-bool stands_before(std::span<const FlowLinkGraph::Hop> path, std::uint32_t hop) {
-  const auto before = path.first(hop);
-  return std::any_of(before.begin(), before.end(), [&](const FlowLinkGraph::Hop& other) { return other.link == path[hop].link; });
+/// Whether it is the first of its path's hops over this link.
+bool is_first_over(std::span<const FlowLinkGraph::Hop> path, LinkId link, std::size_t position) {
+  return std::ranges::find(path, link, &FlowLinkGraph::Hop::link)->position == position;
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ bool LevelState::on_capacity_changed(LinkId id) {
   link.next_known = false;
   if (link.capacity <= highest_[id.index()]) return false;
   highest_[id.index()] = link.capacity;
-  for (const FlowLinkGraph::Member& member : graph_.members(id)) {
+  for (const FlowLinkGraph::Member member : graph_.members(id)) {
     add_loads(member.flow, -1);
     find_bound(member.flow);
     find_least(member.flow);
@@ -157,8 +157,8 @@ void LevelState::take_over(std::span<const LinkId> links, std::span<const double
     links_[link.index()].next_known = false;
   }
   for (const LinkId link : links) {
-    for (const FlowLinkGraph::Member& member : graph_.members(link)) {
-      if (member.hop == 0) find_least(member.flow);
+    for (const FlowLinkGraph::Member member : graph_.members(link)) {
+      if (member.is_first) find_least(member.flow);
     }
   }
 }
@@ -237,7 +237,7 @@ void LevelRepair::push(std::uint32_t id, double key) {
 template <bool all_one>
 void LevelRepair::sum(std::uint32_t id) {
   LevelState::Link& link = state_->links_[id];
-  const std::span<const FlowLinkGraph::Member> members = state_->graph_.members(LinkId(id));
+  const FlowLinkGraph::MemberList members = state_->graph_.members(LinkId(id));
   const double capacity = link.capacity;
   ++counters_.links_summed;
   counters_.flows_visited += members.size();
@@ -292,9 +292,10 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
   ++counters_.links_set;
   double load = 0;
   double filling = 0;
-  const std::span<const FlowLinkGraph::Member> members = graph.members(LinkId(id));
+  const FlowLinkGraph::MemberList members = graph.members(LinkId(id));
   counters_.flows_visited += members.size();
-  for (const FlowLinkGraph::Member& member : members) {
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const FlowLinkGraph::Member member = members[i];
     LevelState::Flow& flow = state_->flows_[member.flow.index()];
     const bool limits = flow.limit == id;
     const double without = limits ? flow.second : flow.least;
@@ -303,7 +304,7 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
     filling += without >= new_level ? amount : 0.0;
     if (!limits && flow.second < lower) continue;
     // A flow on which the link stands twice is told once.
-    if (flow.repeats && stands_before(graph.hops(member.flow), member.hop)) continue;
+    if (flow.repeats && !is_first_over(graph.hops(member.flow), LinkId(id), i)) continue;
     tell<all_one>(member.flow, id, touched);
   }
   link.marked = false;

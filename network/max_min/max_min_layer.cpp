@@ -76,7 +76,7 @@ void MaxMinLayer::set_capacity(LinkId link, double capacity) {
   segments_.on_capacity_changed(link);
   if (pairs_changed_[link.index()]++ == 0) dirty_.push_back(link);
   if (!levels_.on_capacity_changed(link)) return;
-  for (const FlowLinkGraph::Member& member : graph_.members(link)) {
+  for (const FlowLinkGraph::Member member : graph_.members(link)) {
     mark_dirty(member.flow);
     moved_.push_back(member.flow);
   }
@@ -188,8 +188,8 @@ void MaxMinLayer::solve_from_nothing(Task& task, MaxMinWorkspace::Worker& worker
   ++worker.full_solves;
   task.work += Segments::looks_per_search * segments_.incidences(task.segment);
   for (const LinkId link : links) {
-    for (const FlowLinkGraph::Member& member : graph_.members(link)) {
-      if (member.hop == 0) levels_.touch(member.flow, task.touched);
+    for (const FlowLinkGraph::Member member : graph_.members(link)) {
+      if (member.is_first) levels_.touch(member.flow, task.touched);
     }
   }
 }

@@ -134,7 +134,7 @@ double MaxMinSolver::left_for(std::size_t layer, LinkId link) const {
   for (std::size_t i = 0; i < layer; ++i) {
     const MaxMinLayer& above = *layers_[i].layer;
     if (above.level(link) < LevelState::infinite) return 0;
-    for (const FlowLinkGraph::Member& member : above.graph().members(link)) {
+    for (const FlowLinkGraph::Member member : above.graph().members(link)) {
       const double taken = rates_[member.flow.index()] * above.graph().load(member);
       const double rest = left - taken;
       correction += std::abs(left) >= taken ? (left - rest) - taken : left - (rest + taken);

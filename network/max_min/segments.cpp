@@ -17,7 +17,7 @@ void search(const FlowLinkGraph& graph, std::vector<LinkId>& stack, FirstFlow fi
   while (!stack.empty()) {
     const LinkId link = stack.back();
     stack.pop_back();
-    for (const FlowLinkGraph::Member& member : graph.members(link)) {
+    for (const FlowLinkGraph::Member member : graph.members(link)) {
       if (!first_flow(member.flow)) continue;
       for (const FlowLinkGraph::Hop& hop : graph.hops(member.flow)) {
         if (first_link(hop.link)) stack.push_back(hop.link);

@@ -260,7 +260,7 @@ std::vector<double> fill_by_heap(const FlowLinkGraph& graph) {
       heap.emplace(level, link);
       continue;
     }
-    for (const FlowLinkGraph::Member& member : graph.members(LinkId(link))) {
+    for (const FlowLinkGraph::Member member : graph.members(LinkId(link))) {
       double& rate = rates[member.flow.index()];
       if (rate >= 0) continue;
       rate = level;

@@ -46,7 +46,7 @@ TEST(FlowLinkGraph, LoadsOfOneAreNone) {
     EXPECT_TRUE(graph.has_loads(flow, ones));
   }
   std::vector<double> on_second;
-  for (const FlowLinkGraph::Member& member : graph.members(LinkId(1))) on_second.push_back(graph.load(member));
+  for (const FlowLinkGraph::Member member : graph.members(LinkId(1))) on_second.push_back(graph.load(member));
   EXPECT_EQ(on_second, (std::vector<double>{1, 1, 0.5, 1}));
 }
 
@@ -71,7 +71,7 @@ void expect_in_order(const FlowLinkGraph& graph) {
       ASSERT_LT(hops[i].position, graph.members(hops[i].link).size());
       const FlowLinkGraph::Member member = graph.members(hops[i].link)[hops[i].position];
       ASSERT_EQ(member.flow, FlowSlot(slot));
-      ASSERT_EQ(member.hop, i);
+      ASSERT_EQ(member.is_first, i == 0);
       ASSERT_EQ(graph.load(member), loads.empty() ? 1.0 : loads[i]);
     }
   }
