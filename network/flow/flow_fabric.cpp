@@ -587,10 +587,9 @@ FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t
       for (const LinkId link : path.links) path.delay += link_delays_.of(link);
     } else {
       // Transfers without an attempt are of flow lists, each a connection of its own.
-      const EcmpPaths::Path found =
-          transfer.attempt.is_none()
-              ? ecmp_.find_once(transfer.source, transfer.destination, transfer.connection, queue_pair)
-              : ecmp_.find(transfer.source, transfer.destination, transfer.connection, queue_pair);
+      const EcmpPaths::Path found = transfer.attempt.is_none()
+                                        ? ecmp_.find_once(transfer.source, transfer.destination, transfer.connection, queue_pair)
+                                        : ecmp_.find(transfer.source, transfer.destination, transfer.connection, queue_pair);
       path = {found.links, {}, found.delay, found.slowest_bps};
     }
   }

@@ -216,9 +216,7 @@ class FlowFabric final : public Entity {
   std::uint32_t account_of(const TransferFolding::FoldedPath& folded);
   void add_folded(const FlowModel::CountedBytes& counted, std::vector<Bytes>& by_link) const;
   FlowOwner owner_of(FlowSlot flow) const { return FlowOwner(model_.owner(flow)); }
-  std::uint32_t queue_pair_of(FlowSlot flow) const {
-    return flow.index() < queue_pairs_.size() ? queue_pairs_[flow.index()] : 0;
-  }
+  std::uint32_t queue_pair_of(FlowSlot flow) const { return flow.index() < queue_pairs_.size() ? queue_pairs_[flow.index()] : 0; }
   /// Of one that begins.
   void note_flow(FlowSlot flow, Duration path_delay, std::uint32_t queue_pair);
   void begin_joint(std::uint32_t slot, Time now, EventContext& context);

@@ -17,8 +17,8 @@
 // Invariants
 //   1. capacity finite and >= 0; weight and loads finite and > 0; cap >= 0, perhaps infinite;
 //      priority < priority_classes; a flow has at least one link (WEFT_CHECK).
-//   2. members(l)[h.position] is of f for every hop h = {l, position} of every flow f, and there are
-//      no other members.
+//   2. members(l)[h.position] is of f for every hop h = {l, position} of every flow f, and there
+//      are no other members.
 //   3. A link that stands n times in a flow's path carries that flow's rate n times.
 // Slots of removed flows are used again, the last removed first.
 // Threads: one writer and nobody else, or any number of readers.

@@ -135,7 +135,8 @@ class EcmpPaths {
   std::size_t entries_max_;
   std::vector<Entry> cache_;  ///< a power of two of places, at least half of which are unused
   std::size_t entries_ = 0;
-  std::vector<std::optional<std::uint64_t>> numbers_;  ///< of destinations, by NodeId; as they are asked for
+  /// Of destinations, by NodeId, as they are asked for.
+  std::vector<std::optional<std::uint64_t>> numbers_;
   std::vector<LinkId> links_;
   std::vector<LinkId> hops_;
   std::vector<std::int64_t> weights_;

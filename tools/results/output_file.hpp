@@ -51,7 +51,7 @@ class OutputFile {
   std::unique_ptr<char[]> buffer_;  ///< file_'s
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   class Packer;
-  std::unique_ptr<Packer> packer_;  ///< null: nothing is packed
+  std::unique_ptr<Packer> packer_;       ///< null: nothing is packed
   std::chrono::nanoseconds last_flush_;  ///< since some moment
 };
 
