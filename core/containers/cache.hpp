@@ -15,7 +15,11 @@ inline constexpr std::size_t line_bytes = 64;
 
 /// Asks for the lines of `bytes` from `begin` on; the address need not be valid.
 inline void fetch(const void* begin, std::size_t bytes) {
-  for (std::size_t byte = 0; byte < bytes; byte += line_bytes) __builtin_prefetch(static_cast<const char*>(begin) + byte);
+  for (std::size_t byte = 0; byte < bytes; byte += line_bytes) {
+    __builtin_prefetch(static_cast<const char*>(begin) + byte);
+    // GCC takes a function that only fetches for one without effect, and leaves its calls out.
+    __asm__ __volatile__("");
+  }
 }
 
 /// visit(i) for each i < count, in order, and fetch(i) `ahead` steps before it. Inlined, as these

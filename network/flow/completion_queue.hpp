@@ -124,6 +124,7 @@ class CompletionQueue {
   static constexpr std::size_t near_share_min = 64;
   static constexpr std::size_t near_flows_cached = 4096;
   static constexpr std::size_t near_flows_min = 64;  // a refill is not worth less
+  static constexpr std::size_t far_ahead = 16;       // flows fetched before a refill looks at them
   // Of memory for what is far, in last_, and once was: kept, even if it holds little.
   static constexpr std::size_t far_kept = std::size_t{1} << 20;
 
@@ -231,14 +232,15 @@ bool CompletionQueue<Notes>::refill() {
   finishes_.clear();
   // While all finish together, perhaps millions, one finish is enough.
   std::size_t flows = 0;
-  for (const FlowSlot flow : far_) {
-    const Time finish = items_[flow.index()].finish;
-    if (finish == Time::max()) continue;
+  const auto fetch_far = [&](std::size_t i) { fetch(far_[i]); };
+  cache::visit_ahead(far_.size(), far_ahead, fetch_far, [&](std::size_t i) {
+    const Time finish = items_[far_[i].index()].finish;
+    if (finish == Time::max()) return;
     ++flows;
-    if (finishes_.size() == 1 && finishes_.front() == finish.in_ticks()) continue;
+    if (finishes_.size() == 1 && finishes_.front() == finish.in_ticks()) return;
     if (finishes_.size() == 1) finishes_.resize(flows - 1, std::int64_t{finishes_.front()});
     finishes_.push_back(finish.in_ticks());
-  }
+  });
   if (flows == 0) return false;
   if (finishes_.size() == 1) {
     last_at_ = Time::at_ticks(finishes_.front());
@@ -252,6 +254,7 @@ bool CompletionQueue<Notes>::refill() {
   horizon_ = last_at_ + Duration::ticks(1);
   if (finishes_.size() > far_kept) release_memory(finishes_);
   for (std::size_t i = 0; i < far_.size();) {
+    if (i + far_ahead < far_.size()) fetch(far_[i + far_ahead]);
     const FlowSlot flow = far_[i];
     Item& item = items_[flow.index()];
     if (item.finish >= horizon_) {

@@ -31,6 +31,7 @@
 #include <span>
 #include <vector>
 
+#include "core/containers/cache.hpp"
 #include "core/values/ids.hpp"
 
 namespace weft {
@@ -97,7 +98,7 @@ class FlowLinkGraph {
       std::size_t words_each_ = 1;
     };
 
-    std::size_t size() const { return words_.size() / words_each_; }
+    std::size_t size() const { return words_each_ == 1 ? words_.size() : words_.size() / 2; }
     bool empty() const { return words_.empty(); }
     Member operator[](std::size_t i) const { return Member(words_.data() + i * words_each_, words_each_); }
     Iterator begin() const { return {words_.data(), words_each_}; }
@@ -150,6 +151,10 @@ class FlowLinkGraph {
   double load(const Member& member) const {
     return loads_.empty() ? 1.0 : loads_[flows_[member.flow.index()].first_hop + member.last_word];
   }
+  /// Asks for what members() of the link reads, and for the members where these are elsewhere, if
+  /// this is known by now.
+  void fetch_list(LinkId link) const { cache::fetch(&members_[link.index()], sizeof(Members)); }
+  void fetch_members(LinkId link) const { cache::fetch(members_[link.index()].data(), cache::line_bytes); }
   MemberList members(LinkId link) const {
     const Members& members = members_[link.index()];
     return {{members.data(), members.size()}, words_each_};

@@ -179,6 +179,7 @@ bool LevelRepair::run_with(LevelState& state, std::span<const LinkId> links, std
   while (!queue_.empty()) {
     const Entry entry = queue_.front();
     queue_.pop();
+    if (!queue_.empty()) state.graph_.fetch_members(LinkId(static_cast<std::uint32_t>(queue_.front().link)));
     LevelState::Link& link = state.links_[entry.link];
     if (!link.queued || link.key != entry.key) continue;
     link.queued = false;
@@ -231,6 +232,7 @@ void LevelRepair::push(std::uint32_t id, double key) {
   link.queued = true;
   link.key = key;
   queue_.push({key, id});
+  state_->graph_.fetch_list(LinkId(id));
 }
 
 /// Adds up excess and weight of a link afresh, and solves E for its next level.

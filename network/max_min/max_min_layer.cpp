@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/containers/cache.hpp"
 #include "core/containers/release_memory.hpp"
 
 namespace weft {
@@ -16,6 +17,8 @@ constexpr double same_rate = 1e-12;
 
 // Rates of a solve from nothing are kept for the next one, but for as many as this.
 constexpr std::size_t rates_kept = std::size_t{1} << 20;
+
+constexpr std::size_t touched_ahead = 8;  // rates fetched before their turn comes
 
 // Of a repair: a guess, which decides about waking threads only
 constexpr std::size_t looks_per_change = 16;
@@ -168,15 +171,19 @@ void MaxMinLayer::bring_up_to_date(Task& task, MaxMinWorkspace::Worker& worker, 
     solve_from_nothing(task, worker);
   }
   task.work += worker.repair.counters().flows_visited - visited_before;
-  std::erase_if(task.touched, [&](FlowSlot flow) {
+  std::size_t moved = 0;
+  const auto fetch = [&](std::size_t i) { cache::fetch(&rates[task.touched[i].index()], sizeof(double)); };
+  cache::visit_ahead(task.touched.size(), touched_ahead, fetch, [&](std::size_t i) {
+    const FlowSlot flow = task.touched[i];
     levels_.untouch(flow);
     const double rate = rounded_rate(levels_.rate(flow), graph_.cap(flow));
     double& published = rates[flow.index()];
     // A new flow's NaN compares unequal to everything.
-    if (std::abs(rate - published) <= same_rate * rate) return true;
+    if (std::abs(rate - published) <= same_rate * rate) return;
     published = rate;
-    return false;
+    task.touched[moved++] = flow;
   });
+  task.touched.resize(moved);
 }
 
 void MaxMinLayer::solve_from_nothing(Task& task, MaxMinWorkspace::Worker& worker) {
