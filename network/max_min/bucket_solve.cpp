@@ -8,13 +8,15 @@
 #include <limits>
 
 #include "core/check.hpp"
+#include "core/containers/cache.hpp"
 
 namespace weft {
 
 namespace {
 
 constexpr double infinite_share = std::numeric_limits<double>::infinity();
-constexpr double unfixed_flow = -1.0;  // marks a flow whose rate is not known yet
+constexpr double unfixed_flow = -1.0;     // marks a flow whose rate is not known yet
+constexpr std::size_t members_ahead = 8;  // flows of a link whose paths are fetched before they are looked at
 constexpr std::uint32_t no_link = UINT32_MAX;
 constexpr std::uint64_t buckets_max = 4096;
 constexpr int dropped_bits = 52 - 7;  // of a double's fraction, 7 bits tell buckets apart
@@ -177,10 +179,17 @@ void BucketSolve::put(LinkId link, std::uint32_t bucket) {
 
 void BucketSolve::fix_link(LinkId link, double level) {
   state_->levels[link.index()] = level;
-  for (const FlowLinkGraph::Member member : graph_->members(link)) {
-    if (state_->rates[member.flow.index()] != unfixed_flow) continue;
-    fix_flow(member.flow, std::min(graph_->cap(member.flow), graph_->weight(member.flow) * level), level);
-  }
+  const FlowLinkGraph::MemberList members = graph_->members(link);
+  const auto fetch = [&](std::size_t i) {
+    cache::fetch(&state_->rates[members[i].flow.index()], sizeof(double));
+    graph_->fetch_flow(members[i].flow);
+  };
+  cache::visit_ahead(members.size(), 2 * members_ahead, fetch, [&](std::size_t i) {
+    if (i + members_ahead < members.size()) graph_->fetch_hops(members[i + members_ahead].flow);
+    const FlowSlot flow = members[i].flow;
+    if (state_->rates[flow.index()] != unfixed_flow) return;
+    fix_flow(flow, std::min(graph_->cap(flow), graph_->weight(flow) * level), level);
+  });
 }
 
 bool BucketSolve::fix_capped(double level) {

@@ -151,6 +151,9 @@ class FlowLinkGraph {
   double load(const Member& member) const {
     return loads_.empty() ? 1.0 : loads_[flows_[member.flow.index()].first_hop + member.last_word];
   }
+  /// Asks for what hops() reads, and then, if this has come by now, for the hops.
+  void fetch_flow(FlowSlot flow) const { cache::fetch(&flows_[flow.index()], sizeof(Flow)); }
+  void fetch_hops(FlowSlot flow) const { cache::fetch(&hops_[flows_[flow.index()].first_hop], cache::line_bytes); }
   /// Asks for what members() of the link reads, and for the members where these are elsewhere, if
   /// this is known by now.
   void fetch_list(LinkId link) const { cache::fetch(&members_[link.index()], sizeof(Members)); }

@@ -70,32 +70,38 @@ TEST(EcmpPaths, KnowDelaysAndSlowestLinks) {
                                        {"spines", "4"},
                                        {"agg_uplink_rate", "200Gbps"}});
   const LinkDelays delays(*topology, Duration::ns(300), Forwarding::store_and_forward);
-  EcmpPaths growing(*topology, {.seed = 1}, 1 << 16, &delays);
-  EcmpPaths small(*topology, {.seed = 1}, 3, &delays);
-  RandomStream random(1, 0, 1);
-  const auto endpoints = topology->endpoints();
-  std::size_t longest = 0;
-  for (int i = 0; i < 20'000; ++i) {
-    const NodeId a = endpoints[random.below(endpoints.size())];
-    const NodeId b = endpoints[random.below(endpoints.size())];
-    if (a == b) continue;
-    const auto connection = static_cast<std::uint32_t>(random.below(2));
-    const std::vector<LinkId> path = ecmp_path(*topology, {.seed = 1}, a, b, connection, 0);
-    PathDelay delay;
-    double slowest_bps = std::numeric_limits<double>::infinity();
-    for (const LinkId link : path) {
-      delay += delays.of(link);
-      slowest_bps = std::min(slowest_bps, static_cast<double>(topology->link(link).rate.in_bps()));
+  for (const PathRule::Choice choice : {PathRule::Choice::by_hash, PathRule::Choice::by_destination}) {
+    const PathRule rule{.choice = choice, .seed = 1};
+    EcmpPaths growing(*topology, rule, 1 << 16, &delays);
+    EcmpPaths small(*topology, rule, 3, &delays);
+    RandomStream random(1, 0, 1);
+    const auto endpoints = topology->endpoints();
+    std::size_t longest = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      const NodeId a = endpoints[random.below(endpoints.size())];
+      const NodeId b = endpoints[random.below(endpoints.size())];
+      if (a == b) continue;
+      const auto connection = static_cast<std::uint32_t>(random.below(2));
+      const std::vector<LinkId> path = ecmp_path(*topology, rule, a, b, connection, 0);
+      PathDelay delay;
+      double slowest_bps = std::numeric_limits<double>::infinity();
+      for (const LinkId link : path) {
+        delay += delays.of(link);
+        slowest_bps = std::min(slowest_bps, static_cast<double>(topology->link(link).rate.in_bps()));
+      }
+      const auto expect_found = [&](const EcmpPaths::Path& found) {
+        ASSERT_TRUE(std::ranges::equal(found.links, path));
+        ASSERT_EQ(found.delay, delay);
+        ASSERT_EQ(found.slowest_bps, slowest_bps);
+      };
+      for (EcmpPaths* const paths : {&growing, &small}) {
+        expect_found(paths->find(a, b, connection, 0));
+        expect_found(paths->find_once(a, b, connection, 0));
+      }
+      longest = std::max(longest, path.size());
     }
-    for (EcmpPaths* const paths : {&growing, &small}) {
-      const EcmpPaths::Path found = paths->find(a, b, connection, 0);
-      ASSERT_TRUE(std::ranges::equal(found.links, path));
-      ASSERT_EQ(found.delay, delay);
-      ASSERT_EQ(found.slowest_bps, slowest_bps);
-    }
-    longest = std::max(longest, path.size());
+    EXPECT_GT(longest, 6U);
   }
-  EXPECT_GT(longest, 6U);
 }
 
 // From one corner of a k = 8 fat tree to another there are 16 paths. 16,000 connections over them:
