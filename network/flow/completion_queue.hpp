@@ -122,7 +122,7 @@ class CompletionQueue {
   // but no fewer than one in 64: a refill looks at all.
   static constexpr std::size_t near_share_max = 8;
   static constexpr std::size_t near_share_min = 64;
-  static constexpr std::size_t near_flows_cached = 16384;
+  static constexpr std::size_t near_flows_cached = 4096;
   static constexpr std::size_t near_flows_min = 64;  // a refill is not worth less
   static constexpr std::size_t far_ahead = 16;       // flows fetched before a refill looks at them
   // Of memory for what is far, in last_, and once was: kept, even if it holds little.

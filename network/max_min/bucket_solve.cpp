@@ -16,7 +16,7 @@ namespace {
 
 constexpr double infinite_share = std::numeric_limits<double>::infinity();
 constexpr double unfixed_flow = -1.0;     // marks a flow whose rate is not known yet
-constexpr std::size_t members_ahead = 8;  // flows of a link whose paths are fetched before they are looked at
+constexpr std::size_t members_ahead = 8;  // flows of a link whose paths are fetched ahead
 constexpr std::uint32_t no_link = UINT32_MAX;
 constexpr std::uint64_t buckets_max = 4096;
 constexpr int dropped_bits = 52 - 7;  // of a double's fraction, 7 bits tell buckets apart
