@@ -79,7 +79,7 @@ void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
   for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
     const LinkId link = demand.links[i];
     Members& members = members_[link.index()];
-    hops_[flow.first_hop + i] = {link, static_cast<std::uint32_t>(members.size() / words_each_)};
+    hops_[flow.first_hop + i] = {link, static_cast<std::uint32_t>(members_in(members.size(), words_each_))};
     // By a quarter at a time, so that what is not used is little.
     if (members.size() == members.capacity()) members.reserve(members.size() + std::max<std::size_t>(10, members.size() / 4));
     members.push_back(slot.index() << 1 | static_cast<std::uint32_t>(i == 0));
@@ -134,7 +134,7 @@ void FlowLinkGraph::remove(FlowSlot slot) {
     Hop& hop = hops_[flow.first_hop + i];
     Members& members = members_[hop.link.index()];
     const auto last = members.end() - static_cast<std::ptrdiff_t>(words_each_);
-    const auto last_position = static_cast<std::uint32_t>(members.size() / words_each_ - 1);
+    const auto last_position = static_cast<std::uint32_t>(members_in(members.size(), words_each_) - 1);
     hop_of(Member(&*last, words_each_), {hop.link, last_position}).position = hop.position;
     std::copy(last, members.end(), members.begin() + static_cast<std::ptrdiff_t>(hop.position * words_each_));
     members.erase(last, members.end());

@@ -98,7 +98,7 @@ class FlowLinkGraph {
       std::size_t words_each_ = 1;
     };
 
-    std::size_t size() const { return words_each_ == 1 ? words_.size() : words_.size() / 2; }
+    std::size_t size() const { return members_in(words_.size(), words_each_); }
     bool empty() const { return words_.empty(); }
     Member operator[](std::size_t i) const { return Member(words_.data() + i * words_each_, words_each_); }
     Iterator begin() const { return {words_.data(), words_each_}; }
@@ -165,6 +165,8 @@ class FlowLinkGraph {
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
+  /// Without a division, which would be by 1 or 2.
+  static std::size_t members_in(std::size_t words, std::size_t words_each) { return words >> (words_each - 1); }
   struct Flow {
     std::uint32_t first_hop = 0;  ///< or the next free slot
     std::uint32_t hop_count = 0;  ///< 0 while the slot is free
