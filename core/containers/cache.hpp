@@ -2,7 +2,7 @@
 // Cache: fetching memory before it is needed. It changes how long a run takes, never what it says.
 //
 // Where it sits: loops that know what they will touch a few steps ahead (core/engine/batch_process
-// and the nodes it runs, network/max_min/level_repair, network/flow/flow_model).
+// and the nodes it runs, network/max_min, network/flow).
 // Threads: any; what others may be writing is not touched by it.
 #pragma once
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include <boost/sort/spreadsort/float_sort.hpp>
+#include <boost/sort/spreadsort/integer_sort.hpp>
 
 #include "core/check.hpp"
 
@@ -85,10 +85,9 @@ void Distribution::decide() const {
 
 void Distribution::sort() const {
   if (std::exchange(is_sorted_, true)) return;
-  boost::sort::spreadsort::float_sort(
-      exact_.begin(), exact_.end(),
-      [](const auto& counted, unsigned offset) { return std::bit_cast<std::int64_t>(counted.first) >> offset; },
-      [](const auto& a, const auto& b) { return a.first < b.first; });
+  boost::sort::spreadsort::integer_sort(
+      exact_.begin(), exact_.end(), [](const auto& counted, unsigned offset) { return ordered(counted.first) >> offset; },
+      [](const auto& a, const auto& b) { return ordered(a.first) < ordered(b.first); });
   std::size_t last = 0;
   for (std::size_t i = 1; i < exact_.size(); ++i) {
     if (exact_[i].first == exact_[last].first) {

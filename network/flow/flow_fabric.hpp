@@ -290,7 +290,7 @@ class FlowFabric final : public Entity {
   std::map<JointKey, std::uint32_t> waiting_;
   /// By slot of a transfer of several queue pairs: the latest arrival of those that have left.
   std::vector<Time> arrivals_;
-  std::vector<Duration> path_delays_;       ///< by flow slot: from the source to the destination
+  std::vector<Duration> path_delays_;       ///< by flow slot; the last latency included
   std::vector<std::uint32_t> queue_pairs_;  ///< by flow slot, as far as one was not 0
   /// Settle events under way, latest first.
   std::vector<Time> planned_;

@@ -14,6 +14,9 @@ namespace weft {
 
 namespace {
 
+/// Slots are below this: members have a bit beside theirs.
+constexpr std::uint32_t slots_max = std::uint32_t{1} << 31;
+
 bool is_one(double load) { return load == 1.0; }
 
 }  // namespace
@@ -34,7 +37,7 @@ void FlowLinkGraph::check(const FlowDemand& demand) const {
              "a load is finite and > 0");
   WEFT_CHECK(demand.priority < priority_classes, "a priority is one of the classes there are");
   WEFT_CHECK(hops_.size() + demand.links.size() < none, "hops of all flows are counted in 32 bits");
-  WEFT_CHECK(flow_count_ < none >> 1, "flows are counted in 31 bits");
+  WEFT_CHECK(flow_count_ < slots_max, "flows are counted in 31 bits");
 }
 
 FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
@@ -54,7 +57,7 @@ FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
 
 void FlowLinkGraph::add_as(FlowSlot slot, const FlowDemand& demand) {
   WEFT_CHECK(!alive(slot), "a slot is free when a flow takes it");
-  WEFT_CHECK(slot.index() <= none >> 1, "slots are counted in 31 bits");
+  WEFT_CHECK(slot.index() < slots_max, "slots are counted in 31 bits");
   check(demand);
   slots_are_given_ = true;
   free_slot_ = none;
@@ -81,7 +84,8 @@ void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
     Members& members = members_[link.index()];
     hops_[flow.first_hop + i] = {link, static_cast<std::uint32_t>(members_in(members.size(), words_each_))};
     // By a quarter at a time, so that what is not used is little.
-    if (members.size() == members.capacity()) members.reserve(members.size() + std::max<std::size_t>(10, members.size() / 4));
+    if (members.capacity() - members.size() < words_each_)
+      members.reserve(members.size() + std::max<std::size_t>(10, members.size() / 8 * 2));
     members.push_back(slot.index() << 1 | static_cast<std::uint32_t>(i == 0));
     if (words_each_ == 2) members.push_back(i);
   }
@@ -135,8 +139,10 @@ void FlowLinkGraph::remove(FlowSlot slot) {
     Members& members = members_[hop.link.index()];
     const auto last = members.end() - static_cast<std::ptrdiff_t>(words_each_);
     const auto last_position = static_cast<std::uint32_t>(members_in(members.size(), words_each_) - 1);
-    hop_of(Member(&*last, words_each_), {hop.link, last_position}).position = hop.position;
-    std::copy(last, members.end(), members.begin() + static_cast<std::ptrdiff_t>(hop.position * words_each_));
+    if (hop.position != last_position) {
+      hop_of(Member(&*last, words_each_), {hop.link, last_position}).position = hop.position;
+      std::copy(last, members.end(), members.begin() + static_cast<std::ptrdiff_t>(hop.position * words_each_));
+    }
     members.erase(last, members.end());
     hop.position = none;  // so that no later hop of the flow is taken for it
   }

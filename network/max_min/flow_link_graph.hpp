@@ -7,7 +7,8 @@
 //
 // Model: a bipartite graph. Each flow knows its links and where it stands in their lists of
 // members; each link knows its members. Adding and removing a flow costs its path length, whatever
-// else there is (a removed member's place is taken by the last one). Capacities, caps and rates
+// else there is (a removed member's place is taken by the last one), but for the first flow with
+// loads or a long path, for which all members are written anew. Capacities, caps and rates
 // share one unit, whichever the user takes; weights and loads are pure numbers. A flow loads a link
 // with its rate times the hop's load: 1 for an ordinary flow, a fraction where a transfer is
 // sprayed over several paths, a count where one flow stands for many alike
@@ -182,7 +183,7 @@ class FlowLinkGraph {
 
   void check(const FlowDemand& demand) const;
   void put(FlowSlot slot, const FlowDemand& demand);
-  /// Members have two words from now on.
+  /// Members have two words from now on. While they are written both lists take memory.
   void widen();
   Hop& hop_of(const Member& member, Hop as);
 

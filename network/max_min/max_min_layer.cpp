@@ -171,7 +171,7 @@ void MaxMinLayer::bring_up_to_date(Task& task, MaxMinWorkspace::Worker& worker, 
     solve_from_nothing(task, worker);
   }
   task.work += worker.repair.counters().flows_visited - visited_before;
-  std::size_t moved = 0;
+  std::size_t kept = 0;
   const auto fetch = [&](std::size_t i) { cache::fetch(&rates[task.touched[i].index()], sizeof(double)); };
   cache::visit_ahead(task.touched.size(), touched_ahead, fetch, [&](std::size_t i) {
     const FlowSlot flow = task.touched[i];
@@ -181,9 +181,9 @@ void MaxMinLayer::bring_up_to_date(Task& task, MaxMinWorkspace::Worker& worker, 
     // A new flow's NaN compares unequal to everything.
     if (std::abs(rate - published) <= same_rate * rate) return;
     published = rate;
-    task.touched[moved++] = flow;
+    task.touched[kept++] = flow;
   });
-  task.touched.resize(moved);
+  task.touched.resize(kept);
 }
 
 void MaxMinLayer::solve_from_nothing(Task& task, MaxMinWorkspace::Worker& worker) {

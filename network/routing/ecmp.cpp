@@ -27,8 +27,8 @@ EcmpHash hash_of(const PathRule& rule, NodeId source, NodeId destination, std::u
   return {source, destination, 0, (connection + queue_pair) % rule.source_ports};
 }
 
-/// Of a destination: leaf by leaf, and there cable by cable.
-std::uint64_t number_of(const Topology& topology, NodeId endpoint, std::vector<LinkId>& hops) {
+/// Leaf by leaf, and there cable by cable.
+std::uint64_t destination_number(const Topology& topology, NodeId endpoint, std::vector<LinkId>& hops) {
   const auto endpoints = topology.endpoints();
   const HostId host = topology.node(endpoint).host;
   const NodeId other = topology.node(endpoints.front()).host == host ? endpoints.back() : endpoints.front();
@@ -106,7 +106,8 @@ std::vector<LinkId> ecmp_path(const Topology& topology, const WeighedRoutes& rou
   std::vector<LinkId> hops;
   std::vector<std::int64_t> weights;
   std::vector<LinkId> links;
-  const std::uint64_t number = rule.choice == PathRule::Choice::by_destination ? number_of(topology, destination, hops) : 0;
+  const std::uint64_t number =
+      rule.choice == PathRule::Choice::by_destination ? destination_number(topology, destination, hops) : 0;
   walk(topology, routes, rule, hash_of(rule, source, destination, connection, queue_pair), number, source, destination, hops,
        weights, links);
   return links;
@@ -149,7 +150,7 @@ void EcmpPaths::make_room() {
 std::uint64_t EcmpPaths::number_of(NodeId destination) {
   if (numbers_.empty()) numbers_.resize(topology_.node_count());
   std::optional<std::uint64_t>& number = numbers_[destination.index()];
-  if (!number) number = weft::number_of(topology_, destination, hops_);
+  if (!number) number = destination_number(topology_, destination, hops_);
   return *number;
 }
 
@@ -174,7 +175,7 @@ void EcmpPaths::fill(Entry& entry, const Key& key) {
   if (path.links.size() <= Entry::short_max) {
     std::ranges::copy(path.links, entry.few.begin());
   } else {
-    entry.many = links_;
+    entry.many.assign(path.links.begin(), path.links.end());
   }
   entry.delay = path.delay;
   entry.slowest_bps = path.slowest_bps;

@@ -95,9 +95,9 @@ class EcmpPaths {
   /// They have changed. From now on paths take them; they outlive this.
   void take(const AvailableRoutes& available);
 
-  /// ecmp_path(), but for routes. Valid until the next call.
+  /// ecmp_path(), but for routes. Valid until the next call of this or the next.
   Path find(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
-  /// The same of a connection that is used once, which the cache does not keep.
+  /// The same of a connection that is used once: the cache does not keep it.
   Path find_once(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
   std::span<const LinkId> path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
     return find(source, destination, connection, queue_pair).links;

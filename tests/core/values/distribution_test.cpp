@@ -55,6 +55,22 @@ TEST(Distribution, AValueThatOccursOftenCountsAsOften) {
     EXPECT_DOUBLE_EQ(often.percentile(percent), percentile_of(one_by_one, percent)) << percent;
 }
 
+// More than are sorted by comparing: both signs, both zeros, and values that come again.
+TEST(Distribution, SortsManyOfBothSigns) {
+  RandomStream random(7, 0, 1);
+  std::vector<double> values = {0.0, -0.0, 1e-310, -1e-310, 1e300, -1e300};
+  for (int i = 0; i < 5'000; ++i) {
+    const double value = std::exp(20 * random.uniform()) * (random.uniform() < 0.5 ? -1 : 1);
+    values.insert(values.end(), 1 + random.below(3), value);
+    values.push_back(i % 2 == 0 ? 0.0 : -0.0);
+  }
+  Distribution all;
+  for (const double value : values) all.add(value);
+  ASSERT_TRUE(all.is_exact());
+  std::sort(values.begin(), values.end());
+  for (double percent = 0; percent <= 100; percent += 0.5) EXPECT_EQ(all.percentile(percent), percentile_of(values, percent));
+}
+
 // Twice as many values as are kept: within a thousandth of the exact ones, whatever their order.
 TEST(Distribution, IsWithinAThousandthWhereItDoesNotKeepAll) {
   RandomStream random(7, 0, 0);

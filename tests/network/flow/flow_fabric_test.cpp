@@ -294,6 +294,28 @@ TEST(FlowFabric, AStoppedStayLeavesTheLinksToOthers) {
   EXPECT_EQ(most, Bytes::of(kMegabit + kMegabit / 2));
 }
 
+// Seven bytes over four queue pairs: 2, 2, 2 and 1 at 25 Gb/s each. The last leaves after 0.32 ns,
+// and 0.08 ns later the attempt is stopped, with one whole byte of each of the others gone. What
+// comes next takes the transfer's place, and the time that it takes alone.
+TEST(FlowFabric, AStoppedTransferLeavesNothingOfItsQueuePairs) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = settings_with({{"protocol", "none"}, {"queue_pairs", "4"}});
+  Transfer stopped = transfer(ends[0], ends[1], 7, 1);
+  stopped.attempt = AttemptId(1);
+  Transfer next = transfer(ends[0], ends[1], 7, 2);
+  next.attempt = AttemptId(0);
+  const Planned later = {at(Duration::us(20)), next};
+  const Outcome alone = run(*topology, settings, {later});
+  const Time stop = at(settings.wqe_latency + Duration::ticks(40));
+  const Outcome after =
+      run(*topology, settings, {{Time::zero(), stopped}, later}, nullptr, 1, PartitionAutomatic{}, nullptr, {{stop, AttemptId(1)}});
+  EXPECT_EQ(after.delivered.size(), 1U);
+  EXPECT_EQ(after.links[0].bytes, Bytes::of(4 + 7));
+  EXPECT_EQ(after.delivered.at(2), alone.delivered.at(2));
+  EXPECT_EQ(after.sent.at(2), alone.sent.at(2));
+}
+
 TEST(FlowFabric, RunsUnderAnotherPolicy) {
   const auto topology = star("3");
   const auto ends = topology->endpoints();
@@ -859,7 +881,8 @@ TEST(CablesThatFail, RandomFailures) {
       // A cable may fail while it is out; in the end all are back.
       for (std::uint32_t link = 0; link < topology->link_count(); link += 2)
         changes.emplace_back(Time::zero() + Duration::ms(6), CableChanges{LinkId(link), 1});
-      const FlowSettings settings = plain_settings(routing);
+      const FlowSettings settings =
+          settings_with({{"queue_pairs", seed % 2 == 0 ? "1" : "3"}, {"routing", routing}, {"protocol", "none"}});
       std::string fingerprint;
       for (const std::uint32_t threads : {1U, 2U, 4U}) {
         const Outcome outcome = run(*topology, settings, script, nullptr, threads, PartitionAutomatic{}, nullptr, {}, changes,

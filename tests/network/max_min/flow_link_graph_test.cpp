@@ -117,9 +117,27 @@ TEST(FlowLinkGraph, KnowsWhoIsWhere) {
     copy.give_back();
     EXPECT_TRUE(copy.weights_are_one());
     flows.clear();
-    for (int step = 0; step < 50; ++step) change(copy, false);
-    expect_in_order(copy);
+    for (int step = 0; step < 100; ++step) {
+      change(copy, step > 50 && random.below(4) == 0);
+      expect_in_order(copy);
+    }
   }
+}
+
+// Slots that somebody else chose, in any order; loads come midway.
+TEST(FlowLinkGraph, SlotsMayBeGiven) {
+  FlowLinkGraph graph({10, 20});
+  graph.add_as(FlowSlot(7), {.links = path});
+  graph.add_as(FlowSlot(2), {.links = path});
+  expect_in_order(graph);
+  graph.add_as(FlowSlot(4), {.links = path, .loads = halves});
+  expect_in_order(graph);
+  graph.remove(FlowSlot(7));
+  expect_in_order(graph);
+  graph.add_as(FlowSlot(7), {.links = path, .loads = halves});
+  expect_in_order(graph);
+  EXPECT_FALSE(graph.alive(FlowSlot(3)));
+  EXPECT_THROW(graph.add_as(FlowSlot(7), {.links = path}), CheckFailure);
 }
 
 }  // namespace
