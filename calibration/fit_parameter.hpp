@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fit parameter: a number that a search may choose, and from where to where.
+//
+// Where it sits: searches move along places, from 0 to 1 over each parameter's range; simulations
+// get values.
+// Model: place = (value - minimum) / (maximum - minimum), or the same of logarithms.
+// Threads: values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct FitParameter {
+  enum class Scale : std::uint8_t { linear, logarithmic };
+
+  std::string name;  ///< "flow.wqe_latency"
+  double minimum = 0;
+  double maximum = 1;
+  double start = 0;
+  Scale scale = Scale::linear;
+  double grain = 0;  ///< values are multiples of it; 0: any number
+};
+
+/// A value for each parameter, in their order.
+using FitPoint = std::vector<double>;
+
+/// Throws nothing. Requires: minimum < maximum, > 0 with a logarithmic scale; start between them;
+/// grain >= 0 and no more than their distance (WEFT_CHECK).
+void check_fit_parameter(const FitParameter& parameter);
+
+/// In [0, 1]. Requires: the value lies in the range.
+double place_of(const FitParameter& parameter, double value);
+/// The nearest value that the parameter may have; places outside count as the ends.
+double value_at(const FitParameter& parameter, double place);
+
+}  // namespace weft

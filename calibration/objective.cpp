@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/objective.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "core/check.hpp"
+#include "core/values/compensated_sum.hpp"
+
+namespace weft {
+
+namespace {
+
+void check_alike(std::span<const double> simulated_s, std::span<const double> measured_s) {
+  WEFT_CHECK(simulated_s.size() == measured_s.size(), "every measured time has a simulated one");
+  const auto is_finite = [](double time_s) { return std::isfinite(time_s); };
+  WEFT_CHECK(std::ranges::all_of(simulated_s, is_finite) && std::ranges::all_of(measured_s, is_finite), "times are finite");
+}
+
+/// How many of the times entered so far are above a given one, and their sum (Fenwick 1994). Times
+/// go by their rank among all.
+class TimesAbove {
+ public:
+  struct Found {
+    std::uint64_t count = 0;
+    double sum_s = 0;
+  };
+
+  explicit TimesAbove(std::size_t ranks) : nodes_(ranks + 1) {}
+
+  void enter(std::size_t rank, double time_s) {
+    ++entered_.count;
+    entered_.sum_s += time_s;
+    for (std::size_t node = rank + 1; node < nodes_.size(); node += node & -node) {
+      ++nodes_[node].count;
+      nodes_[node].sum_s += time_s;
+    }
+  }
+  std::uint64_t entered() const { return entered_.count; }
+  /// Times of a rank below `rank`.
+  Found below(std::size_t rank) const {
+    Found found;
+    for (std::size_t node = rank; node > 0; node -= node & -node) {
+      found.count += nodes_[node].count;
+      found.sum_s += nodes_[node].sum_s;
+    }
+    return found;
+  }
+
+ private:
+  std::vector<Found> nodes_;
+  Found entered_;
+};
+
+double square(double x) { return x * x; }
+
+}  // namespace
+
+OrderAgreement order_agreement(std::span<const double> simulated_s, std::span<const double> measured_s) {
+  check_alike(simulated_s, measured_s);
+  const std::size_t count = measured_s.size();
+  // Ranks in descending order of simulated time, so that those below a rank have longer times.
+  std::vector<double> descending(simulated_s.begin(), simulated_s.end());
+  std::ranges::sort(descending, std::ranges::greater());
+  descending.erase(std::unique(descending.begin(), descending.end()), descending.end());
+  const auto rank_of = [&](double time_s) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(descending, time_s, std::ranges::greater()) - descending.begin());
+  };
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(measured_s[i], i); });
+
+  OrderAgreement agreement;
+  TimesAbove shorter(descending.size());  // measured
+  CompensatedSum hinge_s;
+  std::uint64_t reversed = 0;
+  std::uint64_t tied = 0;
+  for (std::size_t begin = 0; begin < count;) {
+    std::size_t end = begin;
+    for (; end < count && measured_s[order[end]] == measured_s[order[begin]]; ++end) {
+      const double time_s = simulated_s[order[end]];
+      const std::size_t rank = rank_of(time_s);
+      const TimesAbove::Found longer = shorter.below(rank);
+      reversed += longer.count;
+      tied += shorter.below(rank + 1).count - longer.count;
+      if (longer.count > 0) hinge_s.add(std::max(0.0, longer.sum_s - static_cast<double>(longer.count) * time_s));
+      agreement.strict_pairs += shorter.entered();
+    }
+    for (; begin < end; ++begin) shorter.enter(rank_of(simulated_s[order[begin]]), simulated_s[order[begin]]);
+  }
+  agreement.hinge_sum_s = hinge_s.value();
+  if (agreement.strict_pairs > 0) {
+    const double out_of_order = static_cast<double>(reversed) + 0.5 * static_cast<double>(tied);
+    agreement.accuracy = 1 - out_of_order / static_cast<double>(agreement.strict_pairs);
+  }
+  return agreement;
+}
+
+double mean_absolute_percentage_error(std::span<const double> simulated_s, std::span<const double> measured_s) {
+  check_alike(simulated_s, measured_s);
+  WEFT_CHECK(!measured_s.empty(), "a mean is of at least one error");
+  CompensatedSum sum;
+  for (std::size_t i = 0; i < measured_s.size(); ++i) {
+    WEFT_CHECK(measured_s[i] > 0, "measured times are above zero");
+    sum.add(std::abs(simulated_s[i] - measured_s[i]) / measured_s[i]);
+  }
+  return sum.value() / static_cast<double>(measured_s.size());
+}
+
+Objective::Objective(std::vector<double> measured_s, ErrorScale scale) : measured_s_(std::move(measured_s)) {
+  WEFT_CHECK(!measured_s_.empty(), "there is something to hold simulated times against");
+  for (const double time_s : measured_s_) WEFT_CHECK(std::isfinite(time_s) && time_s > 0, "measured times are finite and above zero");
+  const auto [least, most] = std::ranges::minmax(measured_s_);
+  range_s_ = most > least ? most - least : 1.0;
+  scales_s_ = scale == ErrorScale::per_flow ? measured_s_ : std::vector<double>(measured_s_.size(), range_s_);
+}
+
+std::vector<double> Objective::residuals(std::span<const double> simulated_s) const {
+  check_alike(simulated_s, measured_s_);
+  std::vector<double> residuals;
+  residuals.reserve(simulated_s.size());
+  for (std::size_t i = 0; i < simulated_s.size(); ++i) residuals.push_back((simulated_s[i] - measured_s_[i]) / scales_s_[i]);
+  return residuals;
+}
+
+double Objective::value(std::span<const double> simulated_s, double lambda) const {
+  CompensatedSum squares;
+  for (const double residual : residuals(simulated_s)) squares.add(square(residual));
+  const double error = squares.value() / static_cast<double>(size());
+  if (lambda == 0) return error;
+  const OrderAgreement order = order_agreement(simulated_s, measured_s_);
+  if (order.strict_pairs == 0) return error;
+  return error + lambda * order.hinge_sum_s / range_s_ / static_cast<double>(order.strict_pairs);
+}
+
+double Objective::plain(std::span<const double> simulated_s, double lambda_s) const {
+  check_alike(simulated_s, measured_s_);
+  CompensatedSum squares;
+  for (std::size_t i = 0; i < size(); ++i) squares.add(square(simulated_s[i] - measured_s_[i]));
+  return squares.value() + lambda_s * order_agreement(simulated_s, measured_s_).hinge_sum_s;
+}
+
+}  // namespace weft

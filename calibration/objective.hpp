@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objective: how far simulated times are from measured ones, in size and in order.
+//
+// Where it sits: a search (calibration/search) makes it small; profiles and reports say what it
+// came to.
+//
+// Model (equation 3 of the paper, with T simulated and M measured times):
+//   sum over i of (T_i - M_i)^2  +  lambda x sum over pairs with M_i < M_j of max(0, T_i - T_j)
+// The second sum is of all pairs whose measured times differ, whatever their places in the list,
+// and takes O(n log n). plain() is this sum, in s^2 and s. To be comparable between workloads, a
+// search makes value() small: errors are divided by what ErrorScale says and their squares
+// averaged; what pairs are out of order by is divided by the range of the measured times, which is
+// the paper's normalisation to [0, 1] (appendix C.1), and averaged over pairs.
+//
+// Invariants
+//   1. Order of the list does not matter, but for the rounding of sums.
+//   2. order_penalty is 0 exactly if no pair is out of order.
+// Threads: values; const functions from any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weft {
+
+/// How far simulated times keep the order of measured ones. A pair is strict if its measured times
+/// differ.
+struct OrderAgreement {
+  std::uint64_t strict_pairs = 0;
+  double hinge_sum_s = 0;  ///< of max(0, T_i - T_j) over strict pairs with M_i < M_j
+  /// Share of strict pairs in order, those of equal simulated times by half (concordance index); 1
+  /// if there is none.
+  double accuracy = 1;
+};
+
+/// Requires: as many of one as of the other, all finite (WEFT_CHECK).
+OrderAgreement order_agreement(std::span<const double> simulated_s, std::span<const double> measured_s);
+
+/// Mean of |T - M| / M, as a share. Requires: as above, not empty, measured times > 0.
+double mean_absolute_percentage_error(std::span<const double> simulated_s, std::span<const double> measured_s);
+
+/// What an error is divided by.
+enum class ErrorScale : std::uint8_t {
+  per_flow,  ///< the measured time itself: errors are shares, and small times count as large ones
+  range,     ///< the range of all measured times: large times decide
+};
+
+class Objective {
+ public:
+  /// Requires: at least one measured time, all finite and > 0 (WEFT_CHECK).
+  Objective(std::vector<double> measured_s, ErrorScale scale);
+
+  std::size_t size() const { return measured_s_.size(); }
+  std::span<const double> measured_s() const { return measured_s_; }
+  /// Error of each time over its scale. Requires of this and the next: as many times as measured.
+  std::vector<double> residuals(std::span<const double> simulated_s) const;
+  /// Mean of squared residuals + lambda x mean over strict pairs of the hinge over the range.
+  double value(std::span<const double> simulated_s, double lambda) const;
+  /// Equation 3 as it stands: s^2, with lambda in s.
+  double plain(std::span<const double> simulated_s, double lambda_s) const;
+
+ private:
+  std::vector<double> measured_s_;
+  std::vector<double> scales_s_;  ///< by time
+  double range_s_ = 0;            ///< > 0: 1 s where all are the same
+};
+
+}  // namespace weft
