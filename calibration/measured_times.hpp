@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured times: how long flows, collectives or iterations took on a real system, from a table,
+// and which simulated ones they belong to.
+//
+// Where it sits: an objective (calibration/objective) holds simulated times against them.
+//
+// A table is CSV whose header names what it has. One column says how long: fct, duration, time,
+// latency or completion, with its unit: fct_ns, time_us, latency_ms, duration_s. Others say of
+// what, as the tables of a run do (flows.csv, collectives.csv and iterations.csv are such tables):
+//   flows        input_row, flow_id, src, dst, size_bytes, start_UNIT, job, op, iteration,
+//                communicator
+//   collectives  kind, ranks, size_bytes, job, iteration, op, communicator, group
+//   iterations   job, iteration
+// Simulated ones that agree with a row in all that the table says belong to it. Flows that are equal
+// in all that counts are paired with as many simulated ones in order of their start; of collectives
+// and iterations the mean counts, as tables of measurements leave out which of many was measured.
+//
+// Errors of the file as a whole: as a CSV table's (core/text/csv_reader), [ambiguous-column]: two
+// columns say how long; [missing-column]; [no-measurements]. A row without a time above zero, with a
+// field that is wrong, or that stands for several is left out and counted (core/text/dirty_rows).
+// Threads: values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/text/dirty_rows.hpp"
+#include "core/text/source_text.hpp"
+#include "core/values/units.hpp"
+
+namespace weft {
+
+enum class TimedKind : std::uint8_t { flow, collective, iteration };
+std::string_view to_text(TimedKind kind);  ///< "flow"
+
+/// Something that takes time, measured or simulated. What is empty is not known.
+struct TimedEntity {
+  double time_s = 0;
+  std::optional<double> start_s;
+  std::optional<std::uint64_t> input_row;
+  std::optional<std::uint64_t> flow_id;
+  std::string source;
+  std::string destination;
+  std::optional<std::uint64_t> size_bytes;
+  std::string job;
+  std::string op;
+  std::string kind;  ///< of a collective
+  std::string communicator;
+  std::optional<std::uint64_t> iteration;
+  std::optional<std::uint64_t> group;
+  std::optional<std::uint64_t> ranks;
+  int line = 0;  ///< in its file; 0: it is simulated
+  /// "host1/gpu0 to host2/gpu0, 1000000 B", "all_reduce of 1048576 B, 8 ranks"
+  std::string to_text() const;
+};
+
+/// What rows are told apart by.
+enum class MatchBy : std::uint8_t {
+  automatic,  ///< input_row where there is one, else ends where src and dst are, else flow_id
+  input_row,
+  flow_id,  ///< numbers of a run, which may change with its parameters
+  ends,     ///< source, destination, size and start
+};
+
+struct MeasuredTimes {
+  std::string file;
+  TimedKind kind = TimedKind::flow;
+  std::vector<TimedEntity> times;
+  std::uint64_t rows_left_out = 0;
+  std::vector<LeftOutRows> left_out;
+};
+
+/// Throws InputError.
+MeasuredTimes read_measured_times(const SourceText& source);
+
+/// For each measured time that of the simulated ones that belong to it, NaN where there is none, or
+/// where there are more flows of one than of the other. Requires: simulated ones are of the same
+/// kind.
+std::vector<double> match_times(const MeasuredTimes& measured, std::span<const TimedEntity> simulated,
+                                MatchBy by = MatchBy::automatic);
+
+}  // namespace weft
