@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/check.hpp"
 #include "core/text/csv_reader.hpp"
 #include "core/values/compensated_sum.hpp"
 
@@ -135,6 +136,7 @@ class MeasuredReader {
 
   TimedEntity row() {
     TimedEntity entity;
+    entity.of = measured_.kind;
     entity.line = reader_.line();
     const std::size_t time = entity_columns.size() + starts_.size() + *time_;
     if (!reader_.is_given(time)) {
@@ -250,10 +252,12 @@ std::string key_text(const TimedEntity& entity, const Key& key) {
   return text;
 }
 
-/// Entities by key, each list in order of start, then as given.
-std::map<std::string, std::vector<std::size_t>> by_key(std::span<const TimedEntity> entities, const Key& key) {
+/// Entities of a kind by key, each list in order of start, then as given.
+std::map<std::string, std::vector<std::size_t>> by_key(std::span<const TimedEntity> entities, TimedKind kind, const Key& key) {
   std::map<std::string, std::vector<std::size_t>> found;
-  for (std::size_t i = 0; i < entities.size(); ++i) found[key_text(entities[i], key)].push_back(i);
+  for (std::size_t i = 0; i < entities.size(); ++i) {
+    if (entities[i].of == kind) found[key_text(entities[i], key)].push_back(i);
+  }
   for (auto& [text, list] : found) std::ranges::stable_sort(list, {}, [&](std::size_t i) { return entities[i].start_s.value_or(0); });
   return found;
 }
@@ -303,8 +307,8 @@ MeasuredTimes read_measured_times(const SourceText& source) {
 std::vector<double> match_times(const MeasuredTimes& measured, std::span<const TimedEntity> simulated, MatchBy by) {
   std::vector<double> matched(measured.times.size(), std::numeric_limits<double>::quiet_NaN());
   const Key key = key_of(measured, by);
-  const auto of_key = by_key(simulated, key);
-  for (const auto& [text, rows] : by_key(measured.times, key)) {
+  const auto of_key = by_key(simulated, measured.kind, key);
+  for (const auto& [text, rows] : by_key(measured.times, measured.kind, key)) {
     const auto found = of_key.find(text);
     if (found == of_key.end()) continue;
     const std::vector<std::size_t>& alike = found->second;
@@ -317,6 +321,28 @@ std::vector<double> match_times(const MeasuredTimes& measured, std::span<const T
     // Nobody knows which of them was not measured, or not simulated.
     if (rows.size() != alike.size()) continue;
     for (std::size_t i = 0; i < rows.size(); ++i) matched[rows[i]] = simulated[alike[i]].time_s;
+  }
+  return matched;
+}
+
+MeasuredTables::MeasuredTables(std::vector<MeasuredTimes> tables) : tables_(std::move(tables)), begins_{0} {
+  WEFT_CHECK(!tables_.empty(), "there is a table of measured times");
+  for (const MeasuredTimes& table : tables_) begins_.push_back(begins_.back() + table.times.size());
+}
+
+std::size_t MeasuredTables::number_of(std::size_t i) const {
+  return static_cast<std::size_t>(std::ranges::upper_bound(begins_, i) - begins_.begin()) - 1;
+}
+
+bool MeasuredTables::has(TimedKind kind) const {
+  return std::ranges::any_of(tables_, [&](const MeasuredTimes& table) { return table.kind == kind; });
+}
+
+std::vector<double> MeasuredTables::match(std::span<const TimedEntity> simulated, MatchBy by) const {
+  std::vector<double> matched;
+  for (const MeasuredTimes& table : tables_) {
+    const std::vector<double> of_table = match_times(table, simulated, by);
+    matched.insert(matched.end(), of_table.begin(), of_table.end());
   }
   return matched;
 }

@@ -39,6 +39,7 @@ std::string_view to_text(TimedKind kind);  ///< "flow"
 
 /// Something that takes time, measured or simulated. What is empty is not known.
 struct TimedEntity {
+  TimedKind of = TimedKind::flow;
   double time_s = 0;
   std::optional<double> start_s;
   std::optional<std::uint64_t> input_row;
@@ -78,9 +79,32 @@ struct MeasuredTimes {
 MeasuredTimes read_measured_times(const SourceText& source);
 
 /// For each measured time that of the simulated ones that belong to it, NaN where there is none, or
-/// where there are more flows of one than of the other. Requires: simulated ones are of the same
-/// kind.
+/// where there are more flows of one than of the other. Simulated ones of another kind do not
+/// count.
 std::vector<double> match_times(const MeasuredTimes& measured, std::span<const TimedEntity> simulated,
                                 MatchBy by = MatchBy::automatic);
+
+/// Several tables, whose times are numbered one after the other.
+class MeasuredTables {
+ public:
+  /// Requires: at least one (WEFT_CHECK).
+  explicit MeasuredTables(std::vector<MeasuredTimes> tables);
+
+  std::span<const MeasuredTimes> tables() const { return tables_; }
+  std::size_t size() const { return begins_.back(); }
+  const TimedEntity& operator[](std::size_t i) const { return table_of(i).times[i - begins_[number_of(i)]]; }
+  const std::string& file_of(std::size_t i) const { return table_of(i).file; }
+  TimedKind kind_of(std::size_t i) const { return table_of(i).kind; }
+  bool has(TimedKind kind) const;
+  /// match_times() of each table, with what was simulated of all kinds.
+  std::vector<double> match(std::span<const TimedEntity> simulated, MatchBy by) const;
+
+ private:
+  std::size_t number_of(std::size_t i) const;
+  const MeasuredTimes& table_of(std::size_t i) const { return tables_[number_of(i)]; }
+
+  std::vector<MeasuredTimes> tables_;
+  std::vector<std::size_t> begins_;  ///< of each table, and the end
+};
 
 }  // namespace weft

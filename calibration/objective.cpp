@@ -8,6 +8,7 @@
 
 #include "core/check.hpp"
 #include "core/values/compensated_sum.hpp"
+#include "core/values/random.hpp"
 
 namespace weft {
 
@@ -53,6 +54,9 @@ class TimesAbove {
   std::vector<Found> nodes_;
   Found entered_;
 };
+
+/// Nothing that is simulated takes less, a tick of the clock, but nothing.
+constexpr double time_min_s = 1e-11;
 
 double square(double x) { return x * x; }
 
@@ -109,19 +113,21 @@ double mean_absolute_percentage_error(std::span<const double> simulated_s, std::
   return sum.value() / static_cast<double>(measured_s.size());
 }
 
-Objective::Objective(std::vector<double> measured_s, ErrorScale scale) : measured_s_(std::move(measured_s)) {
+Objective::Objective(std::vector<double> measured_s, ErrorScale scale) : measured_s_(std::move(measured_s)), scale_(scale) {
   WEFT_CHECK(!measured_s_.empty(), "there is something to hold simulated times against");
   for (const double time_s : measured_s_) WEFT_CHECK(std::isfinite(time_s) && time_s > 0, "measured times are finite and above zero");
   const auto [least, most] = std::ranges::minmax(measured_s_);
   range_s_ = most > least ? most - least : 1.0;
-  scales_s_ = scale == ErrorScale::per_flow ? measured_s_ : std::vector<double>(measured_s_.size(), range_s_);
 }
 
 std::vector<double> Objective::residuals(std::span<const double> simulated_s) const {
   check_alike(simulated_s, measured_s_);
   std::vector<double> residuals;
   residuals.reserve(simulated_s.size());
-  for (std::size_t i = 0; i < simulated_s.size(); ++i) residuals.push_back((simulated_s[i] - measured_s_[i]) / scales_s_[i]);
+  for (std::size_t i = 0; i < simulated_s.size(); ++i) {
+    residuals.push_back(scale_ == ErrorScale::per_flow ? portable_log(std::max(simulated_s[i], time_min_s) / measured_s_[i])
+                                                       : (simulated_s[i] - measured_s_[i]) / range_s_);
+  }
   return residuals;
 }
 

@@ -8,9 +8,9 @@
 //   sum over i of (T_i - M_i)^2  +  lambda x sum over pairs with M_i < M_j of max(0, T_i - T_j)
 // The second sum is of all pairs whose measured times differ, whatever their places in the list,
 // and takes O(n log n). plain() is this sum, in s^2 and s. To be comparable between workloads, a
-// search makes value() small: errors are divided by what ErrorScale says and their squares
-// averaged; what pairs are out of order by is divided by the range of the measured times, which is
-// the paper's normalisation to [0, 1] (appendix C.1), and averaged over pairs.
+// search makes value() small: errors are scaled as ErrorScale says and their squares averaged; what
+// pairs are out of order by is divided by the range of the measured times, which is the paper's
+// normalisation to [0, 1] (appendix C.1), and averaged over pairs.
 //
 // Invariants
 //   1. Order of the list does not matter, but for the rounding of sums.
@@ -40,10 +40,12 @@ OrderAgreement order_agreement(std::span<const double> simulated_s, std::span<co
 /// Mean of |T - M| / M, as a share. Requires: as above, not empty, measured times > 0.
 double mean_absolute_percentage_error(std::span<const double> simulated_s, std::span<const double> measured_s);
 
-/// What an error is divided by.
+/// What an error counts.
 enum class ErrorScale : std::uint8_t {
-  per_flow,  ///< the measured time itself: errors are shares, and small times count as large ones
-  range,     ///< the range of all measured times: large times decide
+  /// ln(T / M): small times count as large ones. About (T - M) / M, which would pull times down by
+  /// twice the variance of the noise in M.
+  per_flow,
+  range,  ///< (T - M) over the range of all measured times: large times decide
 };
 
 class Objective {
@@ -53,7 +55,7 @@ class Objective {
 
   std::size_t size() const { return measured_s_.size(); }
   std::span<const double> measured_s() const { return measured_s_; }
-  /// Error of each time over its scale. Requires of this and the next: as many times as measured.
+  /// Error of each time, scaled. Requires of this and the next two: as many times as measured.
   std::vector<double> residuals(std::span<const double> simulated_s) const;
   /// Mean of squared residuals + lambda x mean over strict pairs of the hinge over the range.
   double value(std::span<const double> simulated_s, double lambda) const;
@@ -62,7 +64,7 @@ class Objective {
 
  private:
   std::vector<double> measured_s_;
-  std::vector<double> scales_s_;  ///< by time
+  ErrorScale scale_;
   double range_s_ = 0;            ///< > 0: 1 s where all are the same
 };
 

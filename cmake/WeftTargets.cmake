@@ -31,7 +31,7 @@ weft_precompile_for(quick_library OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENI
 
 # Libraries without code: who links an installed library of ours needs none of those that only its
 # sources include.
-set(WEFT_HEADER_ONLY Boost::headers CLI11::CLI11 nlohmann_json::nlohmann_json)
+set(WEFT_HEADER_ONLY Boost::headers CLI11::CLI11 Eigen3::Eigen nlohmann_json::nlohmann_json)
 
 # weft_library(core [QUICK] SOURCES a.cpp ... LINK weft_x ... PRIVATE_LINK lib ... PRIVATE_HEADERS
 # a.hpp ...)

@@ -64,9 +64,9 @@ const ProtocolStack& protocol_stack(std::string_view name) {
   return *found;
 }
 
-WireFormat::WireFormat(const ProtocolStack& stack, Bytes mtu) {
+WireFormat::WireFormat(const ProtocolStack& stack, Bytes mtu, Bytes extra_header) {
   overhead_per_message_ = sum_of(stack, Scope::per_message);
-  overhead_per_packet_ = sum_of(stack, Scope::outside_mtu);
+  overhead_per_packet_ = sum_of(stack, Scope::outside_mtu) + extra_header;
   content_per_packet_ = mtu;
   if (content_per_packet_ <= overhead_per_message_) {
     fail("mtu-too-small", fmt::format("an MTU of {} leaves no room for payload under protocol {}", to_text(mtu), stack.name),

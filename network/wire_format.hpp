@@ -64,8 +64,9 @@ struct PacketTrain {
 
 class WireFormat {
  public:
-  /// Throws InputError [mtu-too-small] if the MTU leaves no room for content.
-  WireFormat(const ProtocolStack& stack, Bytes mtu);
+  /// `extra_header`: of every packet, beyond the MTU and what the stack has. Throws InputError
+  /// [mtu-too-small] if the MTU leaves no room for content.
+  WireFormat(const ProtocolStack& stack, Bytes mtu, Bytes extra_header = {});
 
   /// Bytes on the wire of a message of `payload` >= 0 bytes.
   Bytes wire_bytes(Bytes payload) const;

@@ -25,7 +25,7 @@ fail() {
 build_packages=(
   ccache cmake g++ git ninja-build protobuf-compiler
   libbenchmark-dev libboost-graph-dev libcli11-dev libfmt-dev libgtest-dev libprotobuf-dev libpugixml-dev libsimdjson-dev libspdlog-dev
-  libnlopt-cxx-dev libssl-dev libtbb-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
+  libeigen3-dev libnlopt-cxx-dev libssl-dev libtbb-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
 )
 # What the other compiler, the sanitizers, the house checks and the documents need on top.
 test_packages=(clang clang-format jq libclang-rt-dev lld mkdocs python3)

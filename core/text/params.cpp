@@ -90,6 +90,10 @@ ParamSet::ParamSet(std::string module, ParamTable table) : module_(std::move(mod
   for (const ParamSpec& spec : table_) {
     WEFT_CHECK(measure(spec, spec.default_text).ok, fmt::format("the default of {}.{} can be read", module_, spec.name));
     values_.emplace_back(spec.default_text);
+    if (spec.fit.minimum.empty()) continue;
+    const Magnitude least = measure(spec, spec.fit.minimum);
+    const Magnitude most = measure(spec, spec.fit.maximum);
+    WEFT_CHECK(least.ok && most.ok && least.value < most.value, fmt::format("{}.{} is fitted within a range", module_, spec.name));
   }
   given_.resize(table_.size(), false);
 }
@@ -220,6 +224,29 @@ std::optional<std::uint64_t> ParamSet::number_or(std::string_view name, std::str
 void fail_unknown_module(const std::string& kind, std::string_view name, std::span<const std::string> known,
                          const SourcePlace& place) {
   fail("unknown-module", fmt::format("there is no {} \"{}\"", kind, name), place, suggestion(name, known, kind));
+}
+
+double param_number(const ParamSpec& spec, std::string_view text) {
+  const Magnitude magnitude = measure(spec, text);
+  WEFT_CHECK(magnitude.ok, fmt::format("\"{}\" is a value of {}", text, spec.name));
+  return static_cast<double>(magnitude.value);
+}
+
+std::string param_text(const ParamSpec& spec, double number) {
+  if (spec.kind == ParamKind::real) return fmt::format("{:.7g}", number);
+  const std::int64_t whole = std::llround(number);
+  switch (spec.kind) {
+    case ParamKind::duration:
+      return to_text(Duration::ticks(whole));
+    case ParamKind::bytes:
+      return fmt::format("{}B", whole);
+    case ParamKind::bandwidth:
+      return fmt::format("{}bps", whole);
+    case ParamKind::length:
+      return fmt::format("{}mm", whole);
+    default:
+      return fmt::format("{}", whole);
+  }
 }
 
 std::string_view to_text(ParamKind kind) {

@@ -60,6 +60,13 @@ class UnusedList {
   std::size_t count_ = 0;
 };
 
+/// From where to where real hardware may have a number, which a calibration looks for in between.
+struct FitRange {
+  std::string_view minimum = {};  ///< with unit; empty: the parameter is not fitted
+  std::string_view maximum = {};
+  bool is_logarithmic = false;  ///< orders of magnitude count, not differences
+};
+
 /// One parameter. All members are texts so that a table is a constant; values are checked when the
 /// set is built.
 struct ParamSpec {
@@ -71,6 +78,7 @@ struct ParamSpec {
   std::string_view choices = {};       ///< for ParamKind::choice: "max_min|proportional"
   std::string_view meaning = {};       ///< one sentence
   std::string_view origin = {};        ///< where the default comes from
+  FitRange fit = {};                   ///< of a number
   /// Of an optional member: stands for none; of a bool with choices: for true.
   std::string_view word = {};
   UnusedList unused = {};
@@ -166,6 +174,12 @@ const Module<Factory>& find_module(std::span<const Module<Factory>> modules, std
   }
   fail_unknown_module(modules.empty() ? "module" : std::string(modules.front().info.kind), name, names, place);
 }
+
+/// What a text says of a parameter that is a number: itself, or how many ticks, bytes, bits per
+/// second or millimetres. Requires: the text is a value of the parameter (WEFT_CHECK).
+double param_number(const ParamSpec& spec, std::string_view text);
+/// The text of a number, with its unit; whole ones but for reals.
+std::string param_text(const ParamSpec& spec, double number);
 
 /// Unit-bearing name of a kind for help: "duration", "size", ...
 std::string_view to_text(ParamKind kind);

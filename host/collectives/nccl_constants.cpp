@@ -18,18 +18,33 @@ constexpr std::string_view hopper_fit =
 
 template <auto... Members>
 constexpr ParamSpec time(std::string_view name, std::string_view value, std::string_view meaning, std::string_view origin) {
-  return param<Members...>(
-      {.name = name, .default_text = value, .minimum = "0ns", .maximum = "1s", .meaning = meaning, .origin = origin});
+  return param<Members...>({.name = name,
+                            .default_text = value,
+                            .minimum = "0ns",
+                            .maximum = "1s",
+                            .meaning = meaning,
+                            .origin = origin,
+                            .fit = {"0ns", "500us"}});
 }
 template <auto... Members>
 constexpr ParamSpec rate(std::string_view name, std::string_view value, std::string_view meaning, std::string_view origin) {
-  return param<Members...>(
-      {.name = name, .default_text = value, .minimum = "1Mbps", .maximum = "1000Tbps", .meaning = meaning, .origin = origin});
+  return param<Members...>({.name = name,
+                            .default_text = value,
+                            .minimum = "1Mbps",
+                            .maximum = "1000Tbps",
+                            .meaning = meaning,
+                            .origin = origin,
+                            .fit = {"1Gbps", "100Tbps", true}});
 }
 template <auto... Members>
 constexpr ParamSpec share(std::string_view name, std::string_view value, std::string_view meaning, std::string_view origin) {
-  return param<Members...>(
-      {.name = name, .default_text = value, .minimum = "0.01", .maximum = "1", .meaning = meaning, .origin = origin});
+  return param<Members...>({.name = name,
+                            .default_text = value,
+                            .minimum = "0.01",
+                            .maximum = "1",
+                            .meaning = meaning,
+                            .origin = origin,
+                            .fit = {"0.1", "1"}});
 }
 
 constexpr std::string_view nccl_tests_309 =
@@ -97,7 +112,8 @@ constexpr std::array nccl_tuner_params = {
                                        .minimum = "1B",
                                        .maximum = "1TiB",
                                        .meaning = "Buffer from which on the pipelines are full",
-                                       .origin = hopper_fit}),
+                                       .origin = hopper_fit,
+                                       .fit = {"1KiB", "1GiB", true}}),
     share<&NcclConstants::reduce_efficiency>("reduce_efficiency", "0.818", "Share of NVLink's rate that an all_reduce's rings get",
                                              "fitted as above; NCCL counts 20.6 of 25 GB/s per link on Hopper: 0.824"),
     share<&NcclConstants::copy_efficiency>("copy_efficiency", "0.787", "Share of NVLink's rate that rings of other collectives get",
@@ -173,7 +189,8 @@ constexpr std::array nccl_tuner_params = {
                                     .minimum = "1",
                                     .maximum = "10",
                                     .meaning = "By how much an all_reduce's rings between hosts take longer per step by Simple",
-                                    .origin = "NCCL's tuner: 1.4 from compute capability 8.0 on"}),
+                                    .origin = "NCCL's tuner: 1.4 from compute capability 8.0 on",
+                                    .fit = {"1", "3"}}),
     share<&NcclConstants::network_efficiency>(
         "network_efficiency", "0.97", "Share of the NICs' rate that data by Simple gets, headers apart",
         "fitted to all-reduces of 40 MB to 2.3 GB on 2 and 4 nodes of Vista (estimate-train-time)"),

@@ -18,6 +18,7 @@ constexpr std::array host_rows = {
          .meaning =
              "Time a GPU needs to add up one MiB of received data after it has arrived; zero means hidden behind the transfer",
          .origin = "collective kernels reduce while they copy, so the sum is hidden unless measured otherwise",
+         .fit = {"0ns", "100us"},
          .unused = {{"network = none", "job mode simulates no ranks"}}}),
     param<&HostSettings::fold_ranks>(
         {.name = "fold_ranks",
@@ -62,6 +63,7 @@ constexpr std::array host_rows = {
          .maximum = "1s",
          .meaning = "Before every GPU compute op: what launching it costs where launches are not hidden behind the kernels before",
          .origin = "traces and models give times of kernels that are queued ahead",
+         .fit = {"0ns", "200us"},
          .unused = {{"network = none", "job mode simulates no ranks"}}}),
     param<&HostSettings::compute_slowdown>(
         {.name = "compute_slowdown",
@@ -70,6 +72,7 @@ constexpr std::array host_rows = {
          .maximum = "100",
          .meaning = "How many times slower GPU compute ops of a rank run while communication of the rank is under way",
          .origin = "none; kernels of collectives take streaming multiprocessors and memory bandwidth",
+         .fit = {"1", "3"},
          .unused = {{"network = none", "job mode simulates no ranks"}}}),
     param<&HostSettings::straggler_share>({.name = "straggler_share",
                                            .default_text = "0",

@@ -64,13 +64,15 @@ constexpr std::array dcqcn_rows = {
                                            .minimum = "1ns",
                                            .maximum = "1s",
                                            .meaning = "Without a notification for so long, alpha decays by 1 - g.",
-                                           .origin = sigcomm_2015}),
+                                           .origin = sigcomm_2015,
+                                           .fit = {"1us", "1ms", true}}),
     param<&DcqcnSettings::rate_interval>({.name = "rate_interval",
                                           .default_text = "55us",
                                           .minimum = "1ns",
                                           .maximum = "1s",
                                           .meaning = "The rate is increased after every such time without a notification.",
-                                          .origin = sigcomm_2015}),
+                                          .origin = sigcomm_2015,
+                                          .fit = {"1us", "2ms", true}}),
     param_read<byte_counter_of, &DcqcnSettings::byte_counter>(
         {.name = "byte_counter",
          .default_text = "none",
@@ -167,7 +169,8 @@ constexpr std::array dcqcn_rows = {
          .minimum = "0ns",
          .maximum = "1s",
          .meaning = "A receiver sends at most one congestion notification per queue pair in this time.",
-         .origin = "DCQCN (SIGCOMM 2015), section 3.1"}),
+         .origin = "DCQCN (SIGCOMM 2015), section 3.1",
+         .fit = {"1us", "1ms", true}}),
 };
 
 class DcqcnAlgorithm final : public CongestionAlgorithm {

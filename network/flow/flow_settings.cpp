@@ -23,6 +23,7 @@ struct FlowChoices {
   std::uint32_t source_ports;
   std::string protocol;
   Bytes mtu;
+  Bytes extra_header;
 };
 
 namespace {
@@ -47,27 +48,31 @@ constexpr std::array flow_settings_params = {
                                        .maximum = "1s",
                                        .meaning = "From the moment a host hands over a transfer until its first byte is on the "
                                                   "wire: work queue entry, doorbell, DMA read.",
-                                       .origin = "paper, section 6.1: a constant; about half of a one-way RDMA latency of 2 us"}),
+                                       .origin = "paper, section 6.1: a constant; about half of a one-way RDMA latency of 2 us",
+                                       .fit = {"0ns", "20us"}}),
     param<&FlowSettings::receive_latency>(
         {.name = "receive_latency",
          .default_text = "500ns",
          .minimum = "0ns",
          .maximum = "1s",
          .meaning = "From the last byte's arrival at the destination's NIC until the destination may use the data.",
-         .origin = "a PCIe write and the poll of its completion"}),
+         .origin = "a PCIe write and the poll of its completion",
+         .fit = {"0ns", "20us"}}),
     param<&FlowSettings::completion_latency>(
         {.name = "completion_latency",
          .default_text = "200ns",
          .minimum = "0ns",
          .maximum = "1s",
          .meaning = "From the last byte's departure until the source knows; inside a host also until the destination does.",
-         .origin = "a poll of the completion queue"}),
+         .origin = "a poll of the completion queue",
+         .fit = {"0ns", "20us"}}),
     param<&FlowSettings::switching_delay>({.name = "switching_delay",
                                            .default_text = "500ns",
                                            .minimum = "0ns",
                                            .maximum = "1s",
                                            .meaning = "Added per packet switch on the path.",
-                                           .origin = "port-to-port latency of data centre switches, 300 to 800 ns"}),
+                                           .origin = "port-to-port latency of data centre switches, 300 to 800 ns",
+                                           .fit = {"0ns", "10us"}}),
     param<&FlowSettings::forwarding>(
         {.name = "forwarding",
          .default_text = "store_and_forward",
@@ -87,7 +92,8 @@ constexpr std::array flow_settings_params = {
                                           .minimum = "0ns",
                                           .maximum = "1s",
                                           .meaning = "As wqe_latency, for transfers that stay inside a host.",
-                                          .origin = "NCCL's latency model: NVLink ring hop, LL protocol, 0.6 us"}),
+                                          .origin = "NCCL's latency model: NVLink ring hop, LL protocol, 0.6 us",
+                                          .fit = {"0ns", "20us"}}),
     param<&FlowSettings::gpudirect>(
         {.name = "gpudirect",
          .default_text = "on",
@@ -106,7 +112,8 @@ constexpr std::array flow_settings_params = {
          .meaning = "Without GPUDirect, added at each end of a message between hosts: copying the first or last chunk and noticing "
                     "that it is there.",
          .origin = "assumption: a PCIe write to host memory and the poll of the CPU thread that waits for it, as receive_latency, "
-                   "each way"}),
+                   "each way",
+         .fit = {"0ns", "50us"}}),
     param<&FlowSettings::staging_rate>(
         {.name = "staging_rate",
          .default_text = "512Gbps",
@@ -128,6 +135,14 @@ constexpr std::array flow_settings_params = {
          .choices = "rocev2_ipv4|rocev2_ipv6|infiniband|hpcc|none",
          .meaning = "Protocol stack whose headers are added per packet; links inside a host carry payload only.",
          .origin = "paper, section 7.3: RoCEv2"}),
+    param<&FlowChoices::extra_header>({.name = "extra_header",
+                                       .default_text = "0B",
+                                       .minimum = "0B",
+                                       .maximum = "64KiB",
+                                       .meaning = "Of every packet, beside the headers of flow.protocol: VLAN tags, tunnels, a "
+                                                  "vendor's own transport.",
+                                       .origin = "none; a VLAN tag has 4 B (IEEE 802.1Q), VXLAN 50 B (RFC 7348)",
+                                       .fit = {"0B", "256B"}}),
     param<&FlowSettings::nvlink_efficiency>(
         {.name = "nvlink_efficiency",
          .default_text = "1",
@@ -135,21 +150,24 @@ constexpr std::array flow_settings_params = {
          .maximum = "1",
          .meaning = "Share of the rate of links inside a host that data gets; packet headers, flow control and the copying kernels "
                     "take the rest.",
-         .origin = "none lost; the presets have what was measured"}),
+         .origin = "none lost; the presets have what was measured",
+         .fit = {"0.3", "1"}}),
     param<&FlowSettings::network_efficiency>({.name = "network_efficiency",
                                               .default_text = "1",
                                               .minimum = "0.01",
                                               .maximum = "1",
                                               .meaning = "Share of the network's rate that packets get; credits, acknowledgements "
                                                          "and the NIC's access to memory take the rest.",
-                                              .origin = "none lost; the presets have what was measured"}),
+                                              .origin = "none lost; the presets have what was measured",
+                                              .fit = {"0.3", "1"}}),
     param<&FlowSettings::nvls_efficiency>(
         {.name = "nvls_efficiency",
          .default_text = "1",
          .minimum = "0.01",
          .maximum = "1",
          .meaning = "Share of what nvlink_efficiency leaves that data gets where NVSwitches add up and multiply (nvls, sharp).",
-         .origin = "none lost; NCCL's tuning model has 0.85 for Hopper and 0.74 for Blackwell"}),
+         .origin = "none lost; NCCL's tuning model has 0.85 for Hopper and 0.74 for Blackwell",
+         .fit = {"0.3", "1"}}),
     param<&FlowSettings::queue_pairs>(
         {.name = "queue_pairs",
          .default_text = "1",
@@ -319,7 +337,7 @@ FlowSettings::FlowSettings(const ParamSet& flow, std::uint64_t run_seed)
     : FlowSettings(flow, filled<FlowChoices>(flow), run_seed) {}
 
 FlowSettings::FlowSettings(const ParamSet& flow, const FlowChoices& choices, std::uint64_t run_seed)
-    : wire_format(protocol_stack(choices.protocol), choices.mtu),
+    : wire_format(protocol_stack(choices.protocol), choices.mtu, choices.extra_header),
       routing(routing_called(choices.routing)),
       path_rule(path_rule_of(choices, run_seed)),
       path_cache_entries(path_cache_entries_default) {

@@ -110,6 +110,7 @@ TEST(MatchTimes, CollectivesGoByTheirMean) {
   const MeasuredTimes measured = read("kind,ranks,size_bytes,time_us\nall_reduce,8,1024,10\nall_reduce,8,2048,20\n");
   std::vector<TimedEntity> simulated(3);
   for (TimedEntity& one : simulated) {
+    one.of = TimedKind::collective;
     one.kind = "all_reduce";
     one.ranks = 8;
     one.size_bytes = 1024;
@@ -130,6 +131,26 @@ TEST(MatchTimes, NumbersOfARunWhereThereIsNothingElseOrTheUserSaysSo) {
   simulated[0].time_s = 6;
   EXPECT_EQ(match_times(measured, simulated)[0], 6);
   EXPECT_EQ(match_times(read("flow_id,src,dst,fct_us\n4,a,b,10\n"), simulated, MatchBy::flow_id)[0], 6);
+}
+
+TEST(MeasuredTables, NumbersGoOnFromTableToTable) {
+  const MeasuredTables tables({read("input_row,fct_us\n0,10\n1,20\n"), read("iteration,duration_s\n3,0.5\n")});
+  ASSERT_EQ(tables.size(), 3U);
+  EXPECT_EQ(tables[1].input_row, 1U);
+  EXPECT_EQ(tables[2].iteration, 3U);
+  EXPECT_EQ(tables.kind_of(2), TimedKind::iteration);
+  EXPECT_TRUE(tables.has(TimedKind::flow));
+  EXPECT_FALSE(tables.has(TimedKind::collective));
+  std::vector<TimedEntity> simulated(2);
+  simulated[0].of = TimedKind::iteration;
+  simulated[0].iteration = 3;
+  simulated[0].time_s = 7;
+  simulated[1].input_row = 1;
+  simulated[1].time_s = 5;
+  const std::vector<double> matched = tables.match(simulated, MatchBy::automatic);
+  EXPECT_TRUE(std::isnan(matched[0]));
+  EXPECT_EQ(matched[1], 5);
+  EXPECT_EQ(matched[2], 7);
 }
 
 }  // namespace weft::measured_times_test

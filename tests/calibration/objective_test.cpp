@@ -48,8 +48,9 @@ TEST(Objective, TheWorkedExampleComesToFive) {
 TEST(Objective, ValueIsNormalisedByFlowsAndByPairs) {
   const std::vector<double> simulated{1, 2, 3, 5, 4};
   EXPECT_DOUBLE_EQ(Objective({2, 1, 3, 4, 5}, ErrorScale::range).value(simulated, 0.5), 0.05 + 0.025);
-  // per flow: (1/4 + 1 + 0 + 1/16 + 1/25) / 5
-  EXPECT_DOUBLE_EQ(Objective({2, 1, 3, 4, 5}, ErrorScale::per_flow).value(simulated, 0), (0.25 + 1 + 0.0625 + 0.04) / 5);
+  // per flow: twice ln 2, once ln 5/4 and ln 4/5
+  const double squares = 2 * std::pow(std::log(2), 2) + 2 * std::pow(std::log(1.25), 2);
+  EXPECT_NEAR(Objective({2, 1, 3, 4, 5}, ErrorScale::per_flow).value(simulated, 0), squares / 5, 1e-15);
 }
 
 TEST(Objective, PairsOfEqualMeasuredTimesDoNotCount) {

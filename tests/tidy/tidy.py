@@ -33,7 +33,8 @@ ARROWS = {
 TOOL_ARROWS = {
     "results": [],
     "simulation": ["results"],
-    "weft": ["simulation"],
+    "calibrate": ["simulation"],
+    "weft": ["calibrate"],
 }
 LINES_MAX = 700  # of a source file outside tests
 OPENING_LINES = 25  # of a header's first comment: what it is, its contract, its source

@@ -87,6 +87,7 @@ std::vector<ModuleInfo> all_modules() {
   append(all, scheduling_policies());
   append(all, placers());
   append(all, event_handlers());
+  append(all, searches());
   return all;
 }
 
@@ -146,6 +147,8 @@ void print_text(const std::vector<ModuleInfo>& modules) {
       std::cout << "  " << module.name << "." << spec.name << " = " << spec.default_text << "    (" << to_text(spec.kind);
       if (const std::string range = range_text(spec); !range.empty()) std::cout << ", " << range;
       std::cout << ")\n" << wrapped(fmt::format("{}. Origin: {}.", unstopped(spec.meaning), unstopped(spec.origin)), 6, 110);
+      if (!spec.fit.minimum.empty())
+        std::cout << fmt::format("      May be fitted, from {} to {}.\n", spec.fit.minimum, spec.fit.maximum);
       for (const UnusedWhen& when : unused_of(module.name, spec))
         std::cout << wrapped(fmt::format("Unused where {}: {}.", when.condition, when.because), 6, 110);
     }
@@ -169,6 +172,10 @@ void print_json(const std::vector<ModuleInfo>& modules) {
                         {"choices", spec.choices},
                         {"meaning", spec.meaning},
                         {"origin", spec.origin}});
+      if (!spec.fit.minimum.empty()) {
+        params.back()["fit"] = {
+            {"minimum", spec.fit.minimum}, {"maximum", spec.fit.maximum}, {"logarithmic", spec.fit.is_logarithmic}};
+      }
       for (const UnusedWhen& when : unused_of(module.name, spec))
         params.back()["unused"].push_back({{"where", when.condition}, {"because", when.because}});
     }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/alignment.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <Eigen/QR>
+
+#include "core/check.hpp"
+#include "core/values/random.hpp"
+
+namespace weft {
+
+namespace {
+
+using Terms = std::array<double, Alignment::term_count>;
+
+// Columns are scaled to length 1; what is left of one beside the others, if it is less, is rounding.
+constexpr double rank_threshold = 1e-9;
+// A time that decides a coefficient alone has leverage 1.
+constexpr double full_leverage = 1 - 1e-9;
+
+Terms terms_of(double predicted_s, double gpus) {
+  return {gpus, gpus * predicted_s, portable_log(gpus), 1 / gpus, predicted_s, 1};
+}
+
+}  // namespace
+
+double Alignment::corrected_s(double predicted_s, double gpus) const {
+  const Terms terms = terms_of(predicted_s, gpus);
+  double sum = 0;
+  for (std::size_t i = 0; i < term_count; ++i) sum += coefficients[i] * terms[i];
+  return sum;
+}
+
+Alignment fit_alignment(std::span<const AlignmentSample> samples) {
+  WEFT_CHECK(!samples.empty(), "an alignment has samples");
+  const auto rows = static_cast<Eigen::Index>(samples.size());
+  constexpr auto columns = static_cast<Eigen::Index>(Alignment::term_count);
+  Eigen::MatrixXd matrix(rows, columns);
+  // Relative errors: each row is divided by what was measured, which becomes 1.
+  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(rows);
+  for (Eigen::Index row = 0; row < rows; ++row) {
+    const AlignmentSample& sample = samples[static_cast<std::size_t>(row)];
+    WEFT_CHECK(std::isfinite(sample.predicted_s) && std::isfinite(sample.measured_s) && sample.measured_s > 0 && sample.gpus >= 1,
+               "predicted and measured times are finite, measured ones above zero, of at least one GPU");
+    const Terms terms = terms_of(sample.predicted_s, sample.gpus);
+    for (Eigen::Index column = 0; column < columns; ++column)
+      matrix(row, column) = terms[static_cast<std::size_t>(column)] / sample.measured_s;
+  }
+  Eigen::VectorXd lengths = matrix.colwise().norm();
+  for (Eigen::Index column = 0; column < columns; ++column) {
+    if (lengths[column] == 0) lengths[column] = 1;
+    matrix.col(column) /= lengths[column];
+  }
+  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr;
+  qr.setThreshold(rank_threshold);
+  qr.compute(matrix);
+  const Eigen::Index rank = qr.rank();
+
+  Alignment alignment;
+  const Eigen::VectorXd scaled = qr.solve(ones);
+  for (Eigen::Index i = 0; i < columns; ++i) {
+    const Eigen::Index column = qr.colsPermutation().indices()[i];
+    if (i >= rank) continue;
+    alignment.is_fitted[static_cast<std::size_t>(column)] = true;
+    alignment.coefficients[static_cast<std::size_t>(column)] = scaled[column] / lengths[column];
+  }
+  const Eigen::MatrixXd basis = qr.householderQ() * Eigen::MatrixXd::Identity(rows, rank);
+  const auto count = static_cast<double>(rows);
+  for (Eigen::Index row = 0; row < rows; ++row) {
+    const AlignmentSample& sample = samples[static_cast<std::size_t>(row)];
+    const double error = 1 - alignment.corrected_s(sample.predicted_s, sample.gpus) / sample.measured_s;
+    const double leverage = basis.row(row).squaredNorm();
+    alignment.mape_before += std::abs(sample.predicted_s / sample.measured_s - 1) / count;
+    alignment.mape_after += std::abs(error) / count;
+    alignment.mape_leave_one_out +=
+        leverage >= full_leverage ? std::numeric_limits<double>::infinity() : std::abs(error / (1 - leverage)) / count;
+  }
+  return alignment;
+}
+
+}  // namespace weft

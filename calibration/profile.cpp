@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/profile.hpp"
+
+#include <google/protobuf/text_format.h>
+
+#include "calibration/profile.pb.h"
+#include "core/text/diagnostics.hpp"
+#include "core/text/textproto.hpp"
+
+namespace weft {
+
+namespace {
+
+void write(const CalibrationProfile::Errors& from, calibration::Errors& to) {
+  to.set_count(from.count);
+  to.set_mape(from.mape);
+  to.set_ordering_accuracy(from.ordering_accuracy);
+}
+
+CalibrationProfile::Errors read_errors(const calibration::Errors& from) { return {from.count(), from.mape(), from.ordering_accuracy()}; }
+
+}  // namespace
+
+std::string_view to_text(CalibrationProfile::Knowledge knowledge) {
+  switch (knowledge) {
+    case CalibrationProfile::Knowledge::identified:
+      return "identified";
+    case CalibrationProfile::Knowledge::loose:
+      return "loose";
+    case CalibrationProfile::Knowledge::free:
+      return "free";
+  }
+  return "";
+}
+
+std::string_view to_text(CalibrationProfile::Stamp stamp) {
+  return stamp == CalibrationProfile::Stamp::calibrated ? "calibrated" : "transferred";
+}
+
+std::string CalibrationProfile::to_text() const {
+  calibration::Profile message;
+  message.set_weft_version(weft_version);
+  message.set_date(date);
+  message.set_machine(machine);
+  for (const Input& from : inputs) {
+    calibration::Input& to = *message.add_input();
+    to.set_role(from.role);
+    to.set_path(from.path);
+    to.set_sha256(from.sha256);
+  }
+  for (const Parameter& from : parameters) {
+    calibration::Parameter& to = *message.add_parameter();
+    to.set_name(from.name);
+    to.set_value(from.value);
+    to.set_start(from.start);
+    to.set_minimum(from.minimum);
+    to.set_maximum(from.maximum);
+    to.set_low(from.low);
+    to.set_high(from.high);
+    to.set_knowledge(from.knowledge == Knowledge::identified ? calibration::IDENTIFIED
+                     : from.knowledge == Knowledge::loose    ? calibration::LOOSE
+                                                             : calibration::FREE);
+    to.set_stamp(from.stamp == Stamp::calibrated ? calibration::CALIBRATED : calibration::TRANSFERRED);
+  }
+  write(before, *message.mutable_before());
+  write(training, *message.mutable_training());
+  write(hold_out, *message.mutable_hold_out());
+  message.set_lambda(lambda);
+  message.set_unmatched(unmatched);
+  message.set_outliers(outliers);
+  message.set_search(search);
+  message.set_runs(runs);
+  std::string text = "# proto-file: calibration/profile.proto\n# proto-message: weft.calibration.Profile\n";
+  std::string fields;
+  google::protobuf::TextFormat::PrintToString(message, &fields);
+  return text + fields;
+}
+
+CalibrationProfile CalibrationProfile::read(const SourceText& source) {
+  calibration::Profile message;
+  Diagnostics diagnostics;
+  const TextprotoDocument document(source, message, diagnostics);
+  diagnostics.throw_if_errors();
+  CalibrationProfile profile;
+  profile.weft_version = message.weft_version();
+  profile.date = message.date();
+  profile.machine = message.machine();
+  for (const calibration::Input& from : message.input()) profile.inputs.push_back({from.role(), from.path(), from.sha256()});
+  for (int i = 0; i < message.parameter_size(); ++i) {
+    const calibration::Parameter& from = message.parameter(i);
+    const SourcePlace place = document.places().of(message, "parameter", i);
+    if (from.name().empty() || from.value().empty()) {
+      diagnostics.error("missing-field", "the parameter has no name or no value", place,
+                        "write parameter { name: \"flow.wqe_latency\" value: \"1.2us\" }");
+    }
+    Parameter& to = profile.parameters.emplace_back();
+    to = {from.name(), from.value(), from.start(), from.minimum(), from.maximum(), from.low(), from.high()};
+    to.knowledge = from.knowledge() == calibration::IDENTIFIED ? Knowledge::identified
+                   : from.knowledge() == calibration::FREE     ? Knowledge::free
+                                                               : Knowledge::loose;
+    to.stamp = from.stamp() == calibration::TRANSFERRED ? Stamp::transferred : Stamp::calibrated;
+    to.line = place.line;
+  }
+  if (profile.parameters.empty()) {
+    diagnostics.error("missing-field", "the profile has no parameter", SourcePlace::named(source.name()),
+                      "`weft calibrate` writes profiles");
+  }
+  diagnostics.throw_if_errors();
+  profile.before = read_errors(message.before());
+  profile.training = read_errors(message.training());
+  profile.hold_out = read_errors(message.hold_out());
+  profile.lambda = message.lambda();
+  profile.unmatched = message.unmatched();
+  profile.outliers = message.outliers();
+  profile.search = message.search();
+  profile.runs = message.runs();
+  return profile;
+}
+
+}  // namespace weft

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calibration profile: fitted parameters, what they were fitted to, and how far they can be
+// trusted; a file in protobuf text format (profile.proto).
+//
+// Where it sits: `weft calibrate` writes it; runs take its values (--profile).
+// Threads: values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/text/source_text.hpp"
+
+namespace weft {
+
+struct CalibrationProfile {
+  enum class Knowledge : std::uint8_t { identified, loose, free };
+  enum class Stamp : std::uint8_t { calibrated, transferred };
+  struct Input {
+    std::string role;
+    std::string path;
+    std::string sha256;
+  };
+  struct Parameter {
+    std::string name;   ///< "module.param"
+    std::string value;  ///< with unit, as the others
+    std::string start;
+    std::string minimum;
+    std::string maximum;
+    std::string low;
+    std::string high;
+    Knowledge knowledge = Knowledge::loose;
+    Stamp stamp = Stamp::calibrated;
+    int line = 0;  ///< in the file that it was read from
+  };
+  struct Errors {
+    std::uint64_t count = 0;
+    double mape = 0;
+    double ordering_accuracy = 1;
+  };
+
+  std::string weft_version;
+  std::string date;  ///< "2026-01-31T02:15:00Z"
+  std::string machine;
+  std::vector<Input> inputs;
+  std::vector<Parameter> parameters;
+  Errors before;
+  Errors training;
+  Errors hold_out;
+  double lambda = 0;
+  std::uint64_t unmatched = 0;
+  std::uint64_t outliers = 0;
+  std::string search;
+  std::uint64_t runs = 0;
+
+  std::string to_text() const;  ///< the file's
+  /// Throws InputError: what the text format's reader does, [missing-field].
+  static CalibrationProfile read(const SourceText& source);
+};
+
+std::string_view to_text(CalibrationProfile::Knowledge knowledge);
+std::string_view to_text(CalibrationProfile::Stamp stamp);
+
+}  // namespace weft

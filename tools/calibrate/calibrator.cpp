@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/calibrate/calibrator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "calibration/search.hpp"
+#include "core/check.hpp"
+#include "core/engine/parallel_loop.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/text/manifest.hpp"
+#include "tools/calibrate/candidate_journal.hpp"
+#include "tools/calibrate/simulated_times.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::array lambda_steps = {0.1, 0.3, 0.5, 1.0, 2.0, 5.0};  // in sigma; 0 goes before
+constexpr double mape_stays = 1.01;  // times that of lambda = 0
+// In robust standard deviations, 1.4826 times the median of absolute deviations.
+constexpr double outlier_deviations = 5;
+constexpr double deviations_per_mad = 1.4826;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Some of a list, by their places.
+std::vector<double> at_places(std::span<const double> all, std::span<const std::size_t> places) {
+  std::vector<double> some;
+  for (const std::size_t place : places) some.push_back(all[place]);
+  return some;
+}
+
+class Calibrator {
+ public:
+  Calibrator(const Scenario& scenario, const FitSpace& space, const MeasuredTables& measured, const CalibrationOptions& options)
+      : scenario_(scenario), space_(space), measured_(measured), options_(options), loop_(options.threads) {
+    for (const TimedKind kind : {TimedKind::flow, TimedKind::collective, TimedKind::iteration}) {
+      if (measured.has(kind)) kinds_.push_back(kind);
+    }
+  }
+
+  CalibrationResult run() {
+    match();
+    divide();
+    result_.start = space_.start();
+    CandidateJournal journal(options_.journal, journal_title());
+    journal_ = &journal;
+    best_ = result_.start;
+    search_all();
+    if (options_.drops_outliers && !is_over()) drop_outliers();
+    if (!is_over()) find_intervals();
+    result_.best = best_;
+    tell();
+    return std::move(result_);
+  }
+
+ private:
+  std::vector<double> measured_s(std::span<const std::size_t> places) const {
+    std::vector<double> times_s;
+    for (const std::size_t place : places) times_s.push_back(measured_[place].time_s);
+    return times_s;
+  }
+
+  void match() {
+    result_.before_s = measured_.match(simulate_times(scenario_at(space_.start()), kinds_), options_.match);
+    for (std::size_t i = 0; i < measured_.size(); ++i) {
+      (std::isnan(result_.before_s[i]) ? result_.unmatched : matched_).push_back(i);
+    }
+    if (!matched_.empty()) return;
+    fail("nothing-matches", fmt::format("no measured {} belongs to a simulated one", to_text(measured_.kind_of(0))),
+         SourcePlace::named(measured_.file_of(0)),
+         fmt::format("the first is {}; names of ends are those of `weft topology show`, ops and jobs those of the scenario",
+                     in_quotes(measured_[0].to_text())));
+  }
+
+  void divide() {
+    std::vector<std::size_t> order = matched_;
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+      return std::tuple(measured_.kind_of(i), measured_[i].size_bytes.value_or(0), measured_[i].time_s);
+    });
+    result_.is_held_out.assign(measured_.size(), false);
+    const auto taken = [&](std::size_t i) { return std::floor(static_cast<double>(i) * options_.hold_out); };
+    for (std::size_t i = 0; i < order.size(); ++i) result_.is_held_out[order[i]] = taken(i + 1) > taken(i);
+    for (const std::size_t i : matched_) (result_.is_held_out[i] ? held_out_ : training_).push_back(i);
+    if (training_.size() <= space_.parameters().size()) {
+      fail("too-few-measurements",
+           fmt::format("{} measured times are too few to find {} parameters", training_.size(), space_.parameters().size()),
+           SourcePlace::named(measured_.file_of(0)), "fit fewer parameters, hold out less (--hold-out), or measure more");
+    }
+    objective_.emplace(measured_s(training_), options_.scale);
+  }
+
+  Scenario scenario_at(const FitPoint& point) const { return space_.scenario_at(scenario_, point); }
+
+  /// By measured time; empty where there is no simulation.
+  std::vector<double> times_at(const FitPoint& point) const {
+    try {
+      std::vector<double> times_s = measured_.match(simulate_times(scenario_at(point), kinds_), options_.match);
+      for (const std::size_t i : matched_) {
+        if (std::isnan(times_s[i])) return {};
+      }
+      return times_s;
+    } catch (const InputError&) {
+      return {};
+    }
+  }
+
+  std::vector<std::vector<double>> times_at(std::span<const FitPoint> points) {
+    std::vector<std::vector<double>> times_s(points.size());
+    loop_.run(points.size(), [&](std::size_t, std::size_t i) { times_s[i] = times_at(points[i]); });
+    result_.runs += points.size();
+    return times_s;
+  }
+
+  CandidateErrors errors_of(const std::vector<double>& times_s) const {
+    if (times_s.empty()) return {std::numeric_limits<double>::infinity(), 0, std::numeric_limits<double>::infinity()};
+    const std::vector<double> simulated = at_places(times_s, training_);
+    CandidateErrors errors;
+    errors.error = objective_->value(simulated, 0);
+    errors.penalty = objective_->value(simulated, 1) - errors.error;
+    errors.mape = mean_absolute_percentage_error(simulated, objective_->measured_s());
+    return errors;
+  }
+
+  std::vector<double> costs_of(std::span<const FitPoint> points, double lambda) {
+    std::vector<FitPoint> unknown;
+    for (const FitPoint& point : points) {
+      if (!journal_->known().contains(point)) unknown.push_back(point);
+    }
+    const std::vector<std::vector<double>> times_s = times_at(unknown);
+    for (std::size_t i = 0; i < unknown.size(); ++i) journal_->add(unknown[i], errors_of(times_s[i]));
+    journal_->flush();
+    std::vector<double> costs;
+    for (const FitPoint& point : points) costs.push_back(journal_->known().at(point).cost(lambda));
+    return costs;
+  }
+
+  bool is_over() const { return result_.stopped || result_.spent_budget; }
+
+  bool must_stop() {
+    result_.stopped = result_.stopped || (options_.stop && options_.stop());
+    return result_.stopped;
+  }
+
+  void report(const char* doing, double mape) const {
+    if (options_.progress) options_.progress({doing, points_, options_.points_max, mape});
+  }
+
+  /// From the best so far. What it finds is the best if it is better with this lambda.
+  void search(double lambda, bool from_anew) {
+    std::vector<FitParameter> parameters = space_.parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].start = best_[i];
+    ParamSet settings = options_.search;
+    if (!from_anew && settings.has("restarts")) settings.set("restarts", "0", SourcePlace::named("restarts"));
+    const std::uint64_t before = points_;
+    const auto costs = [&](std::span<const FitPoint> points) { return costs_of(points, lambda); };
+    const auto watch = [&](const Evaluations& now) {
+      points_ = before + now.points();
+      report("searching", journal_->known().at(now.best()).mape);
+    };
+    Evaluations evaluations(costs, options_.points_max - before, [&] { return must_stop(); }, watch);
+    find_module(searches(), settings.module(), SourcePlace::named("--search")).make(settings)->run(parameters, evaluations);
+    result_.spent_budget = result_.spent_budget || (evaluations.is_over() && !result_.stopped);
+    if (evaluations.has_best()) best_ = evaluations.best();
+  }
+
+  void search_all() {
+    search(options_.lambda.value_or(0), true);
+    result_.lambda = options_.lambda.value_or(0);
+    if (options_.lambda || is_over()) return;
+    const std::vector<double> simulated = at_places(times_at(best_), training_);
+    const Objective by_range(measured_s(training_), ErrorScale::range);
+    const std::vector<double> errors = by_range.residuals(simulated);
+    const double count = static_cast<double>(errors.size());
+    const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / count;
+    double squares = 0;
+    for (const double error : errors) squares += (error - mean) * (error - mean);
+    result_.sigma = std::sqrt(squares / count);
+    const FitPoint without = best_;
+    const double mape_max = mape_stays * journal_->known().at(without).mape;
+    FitPoint chosen = without;
+    for (const double step : lambda_steps) {
+      best_ = without;
+      search(step * result_.sigma, false);
+      if (is_over()) break;
+      if (journal_->known().at(best_).mape > mape_max) continue;
+      chosen = best_;
+      result_.lambda = step * result_.sigma;
+    }
+    best_ = chosen;
+  }
+
+  /// The fit is made once more without them.
+  void drop_outliers() {
+    const std::vector<double> times_s = times_at(best_);
+    const std::vector<std::size_t> outliers = outliers_of(times_s, training_);
+    if (outliers.empty()) return;
+    std::erase_if(training_, [&](std::size_t i) { return std::ranges::binary_search(outliers, i); });
+    objective_.emplace(measured_s(training_), options_.scale);
+    // Candidates come to something else now.
+    CandidateJournal none("", "");
+    CandidateJournal* const kept = std::exchange(journal_, &none);
+    search(result_.lambda, false);
+    journal_ = kept;
+  }
+
+  /// Ascending.
+  static std::vector<std::size_t> outliers_among(std::span<const std::size_t> places, std::span<const double> errors) {
+    const double middle = median({errors.begin(), errors.end()});
+    std::vector<double> deviations;
+    for (const double error : errors) deviations.push_back(std::abs(error - middle));
+    const double limit = outlier_deviations * deviations_per_mad * median(deviations);
+    std::vector<std::size_t> outliers;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (limit > 0 && deviations[i] > limit) outliers.push_back(places[i]);
+    }
+    std::ranges::sort(outliers);
+    return outliers;
+  }
+
+  std::vector<std::size_t> outliers_of(std::span<const double> times_s, std::span<const std::size_t> places) const {
+    const Objective of_places(measured_s(places), ErrorScale::per_flow);
+    return outliers_among(places, of_places.residuals(at_places(times_s, places)));
+  }
+
+  void find_intervals() {
+    report("finding intervals", journal_->known().contains(best_) ? journal_->known().at(best_).mape : 0);
+    const auto errors_at = [&](std::span<const FitPoint> points) {
+      std::vector<PointErrors> all;
+      for (const std::vector<double>& times_s : times_at(points)) {
+        PointErrors& errors = all.emplace_back();
+        errors.cost = static_cast<double>(training_.size()) * errors_of(times_s).cost(result_.lambda);
+        errors.residuals = times_s.empty() ? std::vector<double>(training_.size(), 0)
+                                           : objective_->residuals(at_places(times_s, training_));
+      }
+      return all;
+    };
+    ConfidenceResult found = find_confidence(space_.parameters(), best_, errors_at, options_.confidence);
+    best_ = std::move(found.best);
+    result_.confidence = std::move(found.parameters);
+  }
+
+  TimeErrors errors_between(std::span<const double> times_s, std::span<const std::size_t> places) const {
+    TimeErrors errors;
+    errors.count = places.size();
+    if (places.empty()) return errors;
+    const Objective of_places(measured_s(places), options_.scale);
+    const std::vector<double> simulated = at_places(times_s, places);
+    errors.mape = mean_absolute_percentage_error(simulated, of_places.measured_s());
+    errors.ordering_accuracy = order_agreement(simulated, of_places.measured_s()).accuracy;
+    const auto [least, most] = std::ranges::minmax(of_places.measured_s());
+    errors.plain = of_places.plain(simulated, result_.lambda * (most - least));
+    return errors;
+  }
+
+  void tell() {
+    result_.after_s = times_at(result_.best);
+    WEFT_CHECK(!result_.after_s.empty(), "the best candidate has a simulation");
+    result_.before = errors_between(result_.before_s, matched_);
+    result_.after = errors_between(result_.after_s, matched_);
+    result_.training = errors_between(result_.after_s, training_);
+    result_.hold_out = errors_between(result_.after_s, held_out_);
+    result_.outliers = outliers_of(result_.after_s, matched_);
+  }
+
+  /// The same where candidates come to the same.
+  std::string journal_title() const {
+    std::string inputs = scenario_.name + "\n" + std::to_string(scenario_.seed) + "\n" + scenario_.manifest.to_json();
+    for (const ParamSet& set : scenario_.parameters.all()) {
+      for (std::size_t i = 0; i < set.table().size(); ++i) inputs += set.value_text(i) + "\n";
+    }
+    for (const FitParameter& parameter : space_.parameters()) inputs += parameter.name + "\n";
+    for (const std::size_t i : training_) inputs += fmt::format("{} {:a}\n", i, measured_[i].time_s);
+    inputs += fmt::format("{} {}\n", static_cast<int>(options_.scale), static_cast<int>(options_.match));
+    return "weft candidates of " + sha256_hex(inputs);
+  }
+
+  const Scenario& scenario_;
+  const FitSpace& space_;
+  const MeasuredTables& measured_;
+  std::vector<TimedKind> kinds_;  ///< of the tables
+  const CalibrationOptions& options_;
+  ParallelLoop loop_;
+  CandidateJournal* journal_ = nullptr;
+  std::vector<std::size_t> matched_;
+  std::vector<std::size_t> training_;
+  std::vector<std::size_t> held_out_;
+  std::optional<Objective> objective_;  ///< of what trains
+  FitPoint best_;
+  std::uint64_t points_ = 0;
+  CalibrationResult result_;
+};
+
+}  // namespace
+
+CalibrationResult calibrate(const Scenario& scenario, const FitSpace& space, const MeasuredTables& measured,
+                            const CalibrationOptions& options) {
+  WEFT_CHECK(!space.parameters().empty(), "there is a parameter to be found");
+  return Calibrator(scenario, space, measured, options).run();
+}
+
+}  // namespace weft

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calibrator: finds the parameters with which a scenario takes as long as was measured.
+//
+// Where it sits: `weft calibrate` and the nightly run; each candidate is a run of its own
+// (tools/simulation/run), several at a time.
+//
+// Model:
+//   1. The scenario as it stands is simulated. Measured times that nothing simulated belongs to
+//      are left out and told of.
+//   2. A share of the others is held out: every so many-th in order of size and time, so that both
+//      parts have all sizes.
+//   3. A search (calibration/search) makes the objective small on the rest, with lambda = 0. Unless
+//      lambda is given, it goes on from there with lambda = 0.1, 0.3, 0.5, 1, 2 and 5 sigma, sigma
+//      being the standard deviation of the errors over the range of the times; the largest counts
+//      with which the mean percentage error stays (appendix C.1 of the paper).
+//   4. Every parameter gets an interval (calibration/confidence).
+// Results depend neither on threads nor on where a search was cut off before, unless it was cut off
+// by the clock.
+// Threads: one at a time; takes others inside.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/confidence.hpp"
+#include "calibration/measured_times.hpp"
+#include "calibration/objective.hpp"
+#include "core/text/params.hpp"
+#include "tools/calibrate/fit_space.hpp"
+#include "tools/simulation/scenario/scenario.hpp"
+
+namespace weft {
+
+struct CalibrationOptions {
+  ParamSet search;  ///< of a module of searches(), whose name it has
+  ErrorScale scale = ErrorScale::per_flow;
+  std::optional<double> lambda = {};  ///< none: found
+  double hold_out = 0.25;        ///< share of the measured times, < 1
+  MatchBy match = MatchBy::automatic;
+  bool drops_outliers = false;
+  std::uint64_t points_max = 10'000;  ///< candidates of all searches together
+  std::uint32_t threads = 1;
+  ConfidenceOptions confidence = {};
+  std::string journal = {};  ///< file that keeps what candidates came to, to go on from; empty: none
+
+  struct Progress {
+    const char* doing = "";
+    std::uint64_t points = 0;
+    std::uint64_t points_max = 0;
+    double mape = 0;  ///< the best so far
+  };
+  std::function<void(const Progress&)> progress = {};
+  /// Asked between candidates; the best so far is the result.
+  std::function<bool()> stop = {};
+};
+
+/// How far simulated times are from measured ones.
+struct TimeErrors {
+  std::size_t count = 0;
+  double mape = 0;
+  double ordering_accuracy = 1;
+  double plain = 0;  ///< equation 3 in s^2, with lambda in s
+};
+
+struct CalibrationResult {
+  FitPoint start;
+  FitPoint best;
+  double sigma = 0;   ///< of errors over the range of the measured times, with lambda = 0
+  double lambda = 0;  ///< in these units
+  TimeErrors before;  ///< of all that were matched
+  TimeErrors after;
+  TimeErrors training;
+  TimeErrors hold_out;
+  std::vector<Confidence> confidence;  ///< by parameter; empty if it was stopped before
+  std::uint64_t runs = 0;
+  bool stopped = false;       ///< told to stop
+  bool spent_budget = false;  ///< points_max
+  std::vector<std::size_t> unmatched;
+  std::vector<std::size_t> outliers;  ///< errors beyond five standard deviations, as far as the middle half tells
+  std::vector<bool> is_held_out;      ///< by measured time
+  std::vector<double> before_s;       ///< likewise, NaN where unmatched
+  std::vector<double> after_s;
+};
+
+/// Throws InputError: what run() does for the scenario as it stands, [nothing-matches],
+/// [too-few-measurements], [other-journal].
+CalibrationResult calibrate(const Scenario& scenario, const FitSpace& space, const MeasuredTables& measured,
+                            const CalibrationOptions& options);
+
+}  // namespace weft

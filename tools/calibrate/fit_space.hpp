@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fit space: the parameters of a scenario that a calibration is to find, from what the user names.
+//
+// Where it sits: `--fit` of weft calibrate; calibration/search looks for a point of it, and
+// scenarios at such points are simulated.
+// Threads: values; const functions from any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibration/fit_parameter.hpp"
+#include "core/text/params.hpp"
+#include "tools/simulation/scenario/scenario.hpp"
+
+namespace weft {
+
+class FitSpace {
+ public:
+  /// `texts`: "module.param", or "module.param=MIN..MAX" for another range than that of real
+  /// hardware. A search starts from the scenario's values, those outside their range from its end.
+  /// Throws InputError at `place`: [unknown-module], [unknown-param], [not-fittable], [bad-value],
+  /// [out-of-range], [duplicate-setting].
+  FitSpace(const Scenario& scenario, std::span<const std::string> texts, const std::string& place);
+
+  const std::vector<FitParameter>& parameters() const { return parameters_; }
+  /// The value of the i-th parameter, with its unit.
+  std::string text(std::size_t i, double value) const { return param_text(*rows_[i], value); }
+  /// The scenario with these values.
+  Scenario scenario_at(const Scenario& scenario, const FitPoint& point) const;
+  FitPoint start() const;
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  std::vector<FitParameter> parameters_;
+  std::vector<const ParamSpec*> rows_;
+  std::vector<std::string> notes_;
+};
+
+/// Names of all parameters that may be fitted: "flow.wqe_latency".
+std::vector<std::string> fittable_parameters(const Parameters& parameters);
+
+}  // namespace weft
