@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "core/text/counted.hpp"
+#include "tools/calibrate/profile_use.hpp"
 #include "tools/results/folder_sink.hpp"
 #include "tools/simulation/flow_comparison.hpp"
 #include "tools/simulation/run.hpp"
@@ -54,6 +55,8 @@ struct CommandOptions {
   std::string sample;
   std::string until;
   std::string snapshot;
+  std::string profile;
+  bool take_transferred = false;
   bool no_flow_comparison = false;
   bool json = false;
   bool quiet = false;
@@ -139,7 +142,10 @@ int simulate(CommandOptions options, bool seed_given) {
   const std::optional<Time> until = time_of("--until", options.until);
   const std::optional<Time> snapshot_at = time_of("--snapshot", options.snapshot);
   if (snapshot_at) check_snapshot_flags(options.flags);
-  const Scenario scenario = load_scenario(options.flags);
+  std::optional<CalibrationProfile> profile;
+  if (!options.profile.empty()) profile = take_profile(options.profile, options.flags.settings);
+  Scenario scenario = load_scenario(options.flags);
+  if (profile) note_profile(*profile, options.profile, options.take_transferred, scenario);
   if (!options.quiet) {
     for (const std::string& assumption : scenario.assumptions) std::fprintf(stderr, "note: %s\n", assumption.c_str());
   }
@@ -288,6 +294,13 @@ void add_run_command(CLI::App& app, Action& action) {
   command->add_option("--set", flags.settings, "Module parameter or preset=NAME, repeatable; `weft modules` lists them")
       ->type_name("module.param=value")
       ->allow_extra_args(false);
+  CLI::Option* profile =
+      command
+          ->add_option("--profile", options->profile,
+                       "Parameters that `weft calibrate` has fitted; before those of scenario and preset, after --set")
+          ->type_name("PROFILE.textproto");
+  command->add_flag("--take-transferred", options->take_transferred, "Also from a profile of other machines than the scenario's")
+      ->needs(profile);
   command->add_option("--log", options->log, "What the kernel says about itself on stderr: off, warning, info or debug")
       ->type_name("LEVEL")
       ->capture_default_str()

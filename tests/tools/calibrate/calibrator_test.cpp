@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/calibrate/calibrator.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "calibration/search.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/random.hpp"
+#include "tests/validation/scenario_run.hpp"
+#include "tools/calibrate/candidate_journal.hpp"
+#include "tools/calibrate/profile_use.hpp"
+#include "tools/calibrate/simulated_times.hpp"
+
+namespace weft::calibrator_test {
+
+namespace {
+
+class Calibration : public testing::Test {
+ protected:
+  void SetUp() override {
+    write("fat_tree.textproto",
+          "builder: \"fat_tree\" set { name: \"k\" value: \"4\" } set { name: \"nic_rate\" value: \"100Gbps\" } "
+          "set { name: \"fabric_rate\" value: \"100Gbps\" }");
+    RandomStream random(1, 0, 0);
+    std::string flows = "300\n";
+    double at_s = 0;
+    for (int i = 0; i < 300; ++i) {
+      at_s += random.exponential(40e-6);
+      const auto source = random.below(16);
+      const auto destination = (source + 1 + random.below(15)) % 16;
+      flows += fmt::format("{} {} 3 100 {} {:.9f}\n", source, destination, 1000 << (2 * random.below(6)), at_s);
+    }
+    write("flows.txt", flows);
+  }
+
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  void write(const std::string& name, const std::string& text) const { folder_.write(name, text); }
+
+  Scenario scenario(const std::vector<std::string>& settings = {}) const {
+    RunFlags flags;
+    flags.topology = path("fat_tree.textproto");
+    flags.flows = path("flows.txt") + ":hpcc";
+    flags.settings = settings;
+    return load_scenario(flags);
+  }
+
+  /// What the flows take with some settings, with noise.
+  MeasuredTables measured(const std::vector<std::string>& truth, double noise) const {
+    RandomStream random(2, 0, 0);
+    std::string text = "input_row,size_bytes,fct_ns\n";
+    const std::vector<TimedKind> flows = {TimedKind::flow};
+    for (const TimedEntity& flow : simulate_times(scenario(truth), flows))
+      text += fmt::format("{},{},{:.3f}\n", *flow.input_row, *flow.size_bytes, 1e9 * flow.time_s * (1 + noise * random.normal(0, 1)));
+    return MeasuredTables({read_measured_times(SourceText("measured.csv", text))});
+  }
+
+  static CalibrationOptions options() {
+    const auto& module = find_module(searches(), "hill_climbing", SourcePlace::named("test"));
+    CalibrationOptions how{ParamSet(std::string(module.info.name), module.info.params)};
+    how.search.set("restarts", "0", {});
+    return how;
+  }
+
+  ScratchFolder folder_;
+};
+
+std::string code_of(const std::function<void()>& what) {
+  try {
+    what();
+  } catch (const InputError& error) {
+    return error.diagnostics().front().code;
+  }
+  return "";
+}
+
+const std::vector<std::string> truth = {"flow.wqe_latency=2.3us", "flow.switching_delay=800ns", "flow.network_efficiency=0.93"};
+const std::vector<std::string> names = {"flow.wqe_latency", "flow.switching_delay", "flow.network_efficiency"};
+const std::vector<double> values = {230'000, 80'000, 0.93};  // in ticks of 10 ps
+
+}  // namespace
+
+TEST_F(Calibration, FindsWhatTheTimesWereMadeWith) {
+  const Scenario own = scenario();
+  const FitSpace space(own, names, "--fit");
+  const CalibrationResult found = calibrate(own, space, measured(truth, 0.02), options());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_NEAR(found.best[i], values[i], 0.05 * values[i]) << names[i];
+    EXPECT_LE(found.confidence[i].low, values[i]) << names[i];
+    EXPECT_GE(found.confidence[i].high, values[i]) << names[i];
+  }
+  EXPECT_GT(found.before.mape, 0.1);
+  // The mean of the absolute value of noise of 2 % is 2 % x sqrt(2 / pi) = 1.6 %.
+  EXPECT_NEAR(found.training.mape, 0.016, 0.002);
+  EXPECT_NEAR(found.hold_out.mape, 0.016, 0.004);
+  EXPECT_EQ(found.hold_out.count, 75U);
+  EXPECT_EQ(found.training.count, 225U);
+  EXPECT_TRUE(found.unmatched.empty());
+}
+
+TEST_F(Calibration, IsTheSameOnAnyNumberOfThreads) {
+  const Scenario own = scenario();
+  const FitSpace space(own, names, "--fit");
+  const MeasuredTables tables = measured(truth, 0.02);
+  CalibrationOptions how = options();
+  const CalibrationResult one = calibrate(own, space, tables, how);
+  how.threads = 3;
+  const CalibrationResult three = calibrate(own, space, tables, how);
+  EXPECT_EQ(one.best, three.best);
+  EXPECT_EQ(one.lambda, three.lambda);
+  EXPECT_EQ(one.runs, three.runs);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(one.confidence[i].low, three.confidence[i].low);
+    EXPECT_EQ(one.confidence[i].high, three.confidence[i].high);
+  }
+}
+
+// A calibration that is stopped keeps the best so far, and goes on from its journal to the same end.
+TEST_F(Calibration, GoesOnWhereItWasCutOff) {
+  const Scenario own = scenario();
+  const FitSpace space(own, names, "--fit");
+  const MeasuredTables tables = measured(truth, 0.02);
+  const CalibrationResult whole = calibrate(own, space, tables, options());
+  CalibrationOptions how = options();
+  how.journal = path("journal");
+  int asked = 0;
+  how.stop = [&] { return ++asked > 20; };
+  const CalibrationResult cut = calibrate(own, space, tables, how);
+  EXPECT_TRUE(cut.stopped);
+  EXPECT_TRUE(cut.confidence.empty());
+  EXPECT_LT(cut.training.mape, cut.before.mape);
+  // A kill in the middle of a line.
+  std::ofstream(path("journal"), std::ios::app) << "0x1p+3 0x1";
+  how.stop = nullptr;
+  const CalibrationResult resumed = calibrate(own, space, tables, how);
+  EXPECT_EQ(resumed.best, whole.best);
+  EXPECT_LT(resumed.runs + 40, whole.runs);
+}
+
+TEST_F(Calibration, AJournalOfOtherCandidatesIsRefused) {
+  const Scenario own = scenario();
+  CalibrationOptions how = options();
+  how.journal = path("journal");
+  how.stop = [] { return true; };
+  const MeasuredTables tables = measured(truth, 0.02);
+  calibrate(own, FitSpace(own, names, "--fit"), tables, how);
+  const FitSpace other(own, std::vector<std::string>{"flow.receive_latency"}, "--fit");
+  EXPECT_EQ(code_of([&] { calibrate(own, other, tables, how); }), "other-journal");
+}
+
+TEST_F(Calibration, TimesThatAreFarOffAreNamedAndMayBeDropped) {
+  const Scenario own = scenario();
+  const FitSpace space(own, names, "--fit");
+  const MeasuredTables clean = measured(truth, 0.01);
+  MeasuredTimes dirty = clean.tables().front();
+  for (std::size_t i = 0; i < dirty.times.size(); i += 30) dirty.times[i].time_s *= 3;
+  CalibrationOptions how = options();
+  how.hold_out = 0;
+  how.drops_outliers = true;
+  const CalibrationResult found = calibrate(own, space, MeasuredTables({dirty}), how);
+  std::vector<std::size_t> tripled;
+  for (std::size_t i = 0; i < dirty.times.size(); i += 30) tripled.push_back(i);
+  EXPECT_EQ(found.outliers, tripled);
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(found.best[i], values[i], 0.05 * values[i]) << names[i];
+}
+
+TEST_F(Calibration, WhatCannotBeHeldAgainstAnythingIsAnError) {
+  const Scenario own = scenario();
+  const FitSpace space(own, names, "--fit");
+  const auto of = [](const std::string& text) { return MeasuredTables({read_measured_times(SourceText("m.csv", text))}); };
+  EXPECT_EQ(code_of([&] { calibrate(own, space, of("src,dst,fct_ns\nhost98,host99,5\n"), options()); }), "nothing-matches");
+  EXPECT_EQ(code_of([&] { calibrate(own, space, of("input_row,fct_ns\n0,5\n1,6\n2,7\n"), options()); }), "too-few-measurements");
+}
+
+TEST_F(Calibration, UnmatchedTimesAreLeftOutAndTold) {
+  const Scenario own = scenario();
+  const FitSpace space(own, names, "--fit");
+  MeasuredTimes table = measured(truth, 0.02).tables().front();
+  table.times[7].input_row = 4000;
+  const CalibrationResult found = calibrate(own, space, MeasuredTables({table}), options());
+  EXPECT_EQ(found.unmatched, std::vector<std::size_t>{7});
+  EXPECT_TRUE(std::isnan(found.after_s[7]));
+  EXPECT_EQ(found.before.count, 299U);
+}
+
+TEST_F(Calibration, FitSpacesAreRangesOfRealHardwareOrTheUsersOwn) {
+  const Scenario own = scenario({"flow.wqe_latency=30us"});
+  const FitSpace space(own, std::vector<std::string>{"flow.wqe_latency", "flow.switching_delay=100ns..2us"}, "--fit");
+  EXPECT_EQ(space.parameters()[0].maximum, 2'000'000);  // 20 us
+  EXPECT_EQ(space.start(), (FitPoint{2'000'000, 50'000}));
+  ASSERT_EQ(space.notes().size(), 1U);
+  EXPECT_EQ(space.parameters()[1].minimum, 10'000);
+  EXPECT_EQ(space.text(1, 12'345), "123.45ns");
+  EXPECT_EQ(space.scenario_at(own, {100'000, 12'345}).parameters.of("flow").duration("switching_delay"), Duration::ticks(12'345));
+  const auto code = [&](const std::string& text) {
+    return code_of([&] { FitSpace(own, std::vector<std::string>{text}, "--fit"); });
+  };
+  EXPECT_EQ(code("flow.wqe"), "unknown-param");
+  EXPECT_EQ(code("flow.routing"), "not-fittable");
+  EXPECT_EQ(code("flow.wqe_latency=1us"), "bad-value");
+  EXPECT_EQ(code("flow.wqe_latency=2us..1us"), "out-of-range");
+  EXPECT_EQ(code("flow.wqe_latency=1us..2h"), "out-of-range");
+  EXPECT_EQ(code_of([&] { FitSpace(own, std::vector<std::string>{"flow.mtu", "flow.wqe_latency", "flow.wqe_latency"}, "--fit"); }),
+            "not-fittable");
+}
+
+TEST_F(Calibration, RunsTakeProfiles) {
+  CalibrationProfile profile;
+  profile.date = "2026-01-31T02:15:00Z";
+  profile.parameters.push_back({"flow.wqe_latency", "2.3us", "1us", "0ns", "20us", "2.2us", "2.4us"});
+  profile.parameters.push_back({"flow.mtu", "1024B", "4096B", "1B", "4096B", "1B", "4096B"});
+  profile.parameters[0].knowledge = CalibrationProfile::Knowledge::identified;
+  write("profile.textproto", profile.to_text());
+  std::vector<std::string> settings = {"flow.mtu=2048B"};
+  const CalibrationProfile taken = take_profile(path("profile.textproto"), settings);
+  EXPECT_EQ(settings, (std::vector<std::string>{"flow.mtu=2048B", "flow.wqe_latency=2.3us"}));
+  EXPECT_EQ(taken.parameters[0].high, "2.4us");
+  Scenario own = scenario(settings);
+  note_profile(taken, path("profile.textproto"), false, own);
+  EXPECT_NE(own.assumptions.back().find("flow.mtu no better than to 5 %"), std::string::npos) << own.assumptions.back();
+}
+
+TEST_F(Calibration, ProfilesOfOtherMachinesAreRefusedUnlessTaken) {
+  CalibrationProfile profile;
+  profile.machine = "hgx_h100";
+  profile.parameters.push_back({"flow.wqe_latency", "2.3us", "1us", "0ns", "20us", "2.2us", "2.4us"});
+  write("profile.textproto", profile.to_text());
+  Scenario own = scenario();
+  EXPECT_EQ(code_of([&] { note_profile(profile, path("profile.textproto"), false, own); }), "transferred-profile");
+  note_profile(profile, path("profile.textproto"), true, own);
+  EXPECT_NE(own.assumptions.front().find("transferred"), std::string::npos);
+  profile.machine = "";
+  profile.parameters[0].stamp = CalibrationProfile::Stamp::transferred;
+  EXPECT_EQ(code_of([&] { note_profile(profile, path("profile.textproto"), false, own); }), "transferred-profile");
+}
+
+TEST_F(Calibration, ProfilesAreChecked) {
+  const auto code = [&](const std::string& text) {
+    write("profile.textproto", text);
+    std::vector<std::string> settings;
+    return code_of([&] { take_profile(path("profile.textproto"), settings); });
+  };
+  EXPECT_EQ(code("date: \"2026-01-31T02:15:00Z\""), "missing-field");
+  EXPECT_EQ(code("parameter { name: \"flow.wqe_latency\" }"), "missing-field");
+  EXPECT_EQ(code("parameter { name: \"flow.wqe_latency\" value: \"2\" }"), "bad-value");
+  EXPECT_EQ(code("parameter { name: \"flow.wqe_latenzy\" value: \"2us\" }"), "unknown-param");
+}
+
+}  // namespace weft::calibrator_test
