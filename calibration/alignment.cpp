@@ -20,9 +20,7 @@ constexpr double rank_threshold = 1e-9;
 // A time that decides a coefficient alone has leverage 1.
 constexpr double full_leverage = 1 - 1e-9;
 
-Terms terms_of(double predicted_s, double gpus) {
-  return {gpus, gpus * predicted_s, portable_log(gpus), 1 / gpus, predicted_s, 1};
-}
+Terms terms_of(double predicted_s, double gpus) { return {gpus, gpus * predicted_s, portable_log(gpus), 1 / gpus, predicted_s, 1}; }
 
 }  // namespace
 

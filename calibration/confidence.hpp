@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Confidence: how well measurements tell what a parameter is, by its profile likelihood.
+// Confidence: how well measurements tell what a parameter is, by the bootstrap.
 //
 // Where it sits: after a search has found the best point; its intervals go into the profile.
 //
-// Model: errors are taken for independent and equally likely everywhere once divided by their
-// scale (calibration/objective). With C the cost n x Objective::value(), n errors and p parameters,
-// a parameter's profile C(v) is the least cost with its value fixed to v. The interval holds all v
-// with
-//   (C(v) - C(best)) / (C(best) / (n - p)) <= t^2
-// with t the quantile of Student's distribution with n - p degrees of freedom (Bates and Watts,
-// Nonlinear Regression Analysis, 1988, chapter 6). The other parameters follow by Gauss-Newton
-// steps with the derivatives at the best point, and ends are found where the square root of the
-// left side, which is nearly straight, crosses t.
+// Model: around the best point each error is taken for a straight line of the parameters,
+//   r_i(z) = a_i + J_i z + what does not go with the parameters
+// fitted to simulations at drawn points within about the interval itself. So flows that meet others
+// here and not there, whose times jump, count by how they go on the whole. The best of
+// these lines is the estimate. A thousand times, errors are drawn again with replacement and the
+// best is found anew (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 9:
+// pairs); s being the standard deviation of what comes out, n errors and p parameters, the
+// interval is the estimate +- t s sqrt(n / (n - p)), within the range, with t the quantile of
+// Student's distribution with n - p degrees of freedom. A parameter is free if what its own part of
+// J does is no more than what jumps make of it.
 // What the simulation leaves out shows in the errors, but not in the intervals as a bias.
-// Threads: residuals of several points are asked for at once.
+// Threads: errors of several points are asked for at once.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
@@ -38,19 +40,21 @@ struct Confidence {
   double high = 0;
   /// Half of the interval over the value is no more than ConfidenceOptions::within.
   bool is_identified = false;
-  /// No time changes where only this parameter does, or others can make up for all that it does.
+  /// No time changes with this parameter, or others can make up for all that it does.
   bool is_free = false;
 };
 
 struct ConfidenceOptions {
   double level = 0.95;
   double within = 0.05;
+  std::uint64_t seed = 1;
 };
 
 struct ConfidenceResult {
-  FitPoint best;  ///< as given, or where Gauss-Newton steps from there have led
+  /// The estimate, if its cost is no more than the given point's up to what the data can tell; else
+  /// that point.
+  FitPoint best;
   std::vector<Confidence> parameters;
-  std::size_t runs = 0;
 };
 
 /// Requires: more errors than parameters, a point with a simulation (WEFT_CHECK).

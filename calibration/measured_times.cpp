@@ -21,8 +21,9 @@ constexpr std::array<std::string_view, 5> time_names = {"fct", "duration", "time
 constexpr std::array<std::string_view, 4> time_units = {"ns", "us", "ms", "s"};
 
 /// Columns that say of what a time is, in the order of the constants below.
-constexpr std::array<std::string_view, 13> entity_columns = {
-    "input_row", "flow_id", "src", "dst", "size_bytes", "job", "op", "kind", "communicator", "iteration", "group", "ranks", "multiplicity"};
+constexpr std::array<std::string_view, 13> entity_columns = {"input_row", "flow_id", "src",         "dst",          "size_bytes",
+                                                             "job",       "op",      "kind",        "communicator", "iteration",
+                                                             "group",     "ranks",   "multiplicity"};
 enum EntityColumn : std::size_t {
   column_input_row,
   column_flow_id,
@@ -103,17 +104,18 @@ class MeasuredReader {
     for (std::size_t i = 0; i < times_.size(); ++i) {
       if (!reader_.has(first + i)) continue;
       if (time_) {
-        diagnostics_.error("ambiguous-column",
-                           fmt::format("{} and {} both say how long something took", in_quotes(times_[*time_].name),
-                                       in_quotes(times_[i].name)),
-                           header_place(), "leave one of them in");
+        diagnostics_.error(
+            "ambiguous-column",
+            fmt::format("{} and {} both say how long something took", in_quotes(times_[*time_].name), in_quotes(times_[i].name)),
+            header_place(), "leave one of them in");
         return false;
       }
       time_ = i;
     }
     if (!time_ && !diagnostics_.has_errors()) {
-      diagnostics_.error("missing-column", "no column says how long something took", header_place(),
-                         "name it fct, duration, time, latency or completion, with its unit: fct_ns, time_us, latency_ms, duration_s");
+      diagnostics_.error(
+          "missing-column", "no column says how long something took", header_place(),
+          "name it fct, duration, time, latency or completion, with its unit: fct_ns, time_us, latency_ms, duration_s");
     }
     return time_.has_value() && !diagnostics_.has_errors();
   }
@@ -258,7 +260,8 @@ std::map<std::string, std::vector<std::size_t>> by_key(std::span<const TimedEnti
   for (std::size_t i = 0; i < entities.size(); ++i) {
     if (entities[i].of == kind) found[key_text(entities[i], key)].push_back(i);
   }
-  for (auto& [text, list] : found) std::ranges::stable_sort(list, {}, [&](std::size_t i) { return entities[i].start_s.value_or(0); });
+  for (auto& [text, list] : found)
+    std::ranges::stable_sort(list, {}, [&](std::size_t i) { return entities[i].start_s.value_or(0); });
   return found;
 }
 

@@ -115,7 +115,8 @@ double mean_absolute_percentage_error(std::span<const double> simulated_s, std::
 
 Objective::Objective(std::vector<double> measured_s, ErrorScale scale) : measured_s_(std::move(measured_s)), scale_(scale) {
   WEFT_CHECK(!measured_s_.empty(), "there is something to hold simulated times against");
-  for (const double time_s : measured_s_) WEFT_CHECK(std::isfinite(time_s) && time_s > 0, "measured times are finite and above zero");
+  for (const double time_s : measured_s_)
+    WEFT_CHECK(std::isfinite(time_s) && time_s > 0, "measured times are finite and above zero");
   const auto [least, most] = std::ranges::minmax(measured_s_);
   range_s_ = most > least ? most - least : 1.0;
 }

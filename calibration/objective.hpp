@@ -65,7 +65,7 @@ class Objective {
  private:
   std::vector<double> measured_s_;
   ErrorScale scale_;
-  double range_s_ = 0;            ///< > 0: 1 s where all are the same
+  double range_s_ = 0;  ///< > 0: 1 s where all are the same
 };
 
 }  // namespace weft

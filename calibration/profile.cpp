@@ -17,7 +17,9 @@ void write(const CalibrationProfile::Errors& from, calibration::Errors& to) {
   to.set_ordering_accuracy(from.ordering_accuracy);
 }
 
-CalibrationProfile::Errors read_errors(const calibration::Errors& from) { return {from.count(), from.mape(), from.ordering_accuracy()}; }
+CalibrationProfile::Errors read_errors(const calibration::Errors& from) {
+  return {from.count(), from.mape(), from.ordering_accuracy()};
+}
 
 }  // namespace
 

@@ -55,7 +55,8 @@ std::span<const Module<SearchFactory>> searches() {
         hill_climbing_params()},
        make_hill_climbing},
       {{"search", "bobyqa",
-        "NLopt's BOBYQA (Powell 2009): quadratic models of the cost in a shrinking region; SBPLX for a single parameter. One run at "
+        "NLopt's BOBYQA (Powell 2009): quadratic models of the cost in a shrinking region; SBPLX for a single parameter. One run "
+        "at "
         "a time; a check on hill climbing.",
         nlopt_params()},
        make_bobyqa},

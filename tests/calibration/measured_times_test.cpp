@@ -51,8 +51,9 @@ TEST(MeasuredTimes, UnitsStandInTheHeader) {
 
 // As this program writes them; other columns are ignored.
 TEST(MeasuredTimes, TablesOfRunsAreRead) {
-  const MeasuredTimes flows = read("flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity,input_row\n"
-                                   "1,,host0/gpu0,host1/gpu0,1000000,471,89070.68,88599.68,88599.68,1,1,7\n");
+  const MeasuredTimes flows = read(
+      "flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity,input_row\n"
+      "1,,host0/gpu0,host1/gpu0,1000000,471,89070.68,88599.68,88599.68,1,1,7\n");
   ASSERT_EQ(flows.times.size(), 1U);
   EXPECT_EQ(flows.times[0].input_row, 7U);
   EXPECT_DOUBLE_EQ(flows.times[0].time_s, 88599.68e-9);
@@ -92,7 +93,8 @@ TEST(MatchTimes, ByInputRowWhereAllRowsHaveOne) {
 TEST(MatchTimes, ByEndsAndSizeInOrderOfStart) {
   const MeasuredTimes measured =
       read("src,dst,size_bytes,start_s,fct_us\na,b,1000,9007,30\na,b,1000,9001,10\na,b,2000,9002,20\nc,d,1000,9000,5\n");
-  const std::vector<TimedEntity> simulated = {flow("a", "b", 2000, 0.3, 2), flow("a", "b", 1000, 0.1, 1), flow("a", "b", 1000, 0.2, 3)};
+  const std::vector<TimedEntity> simulated = {flow("a", "b", 2000, 0.3, 2), flow("a", "b", 1000, 0.1, 1),
+                                              flow("a", "b", 1000, 0.2, 3)};
   const std::vector<double> matched = match_times(measured, simulated);
   EXPECT_EQ(matched[0], 3);
   EXPECT_EQ(matched[1], 1);

@@ -35,9 +35,8 @@ std::unique_ptr<Search> search_called(std::string_view name) {
   return find_module(searches(), name, SourcePlace::named("test")).make(params_of(name));
 }
 
-const std::vector<FitParameter> three = {{"a", 0, 10, 1, Scale::linear, 0},
-                                         {"b", 1, 1000, 1, Scale::logarithmic, 0},
-                                         {"c", 0, 1, 0.5, Scale::linear, 0}};
+const std::vector<FitParameter> three = {
+    {"a", 0, 10, 1, Scale::linear, 0}, {"b", 1, 1000, 1, Scale::logarithmic, 0}, {"c", 0, 1, 0.5, Scale::linear, 0}};
 
 double square(double x) { return x * x; }
 
@@ -85,9 +84,7 @@ TEST_P(EverySearch, StaysWithinItsBudgetAndKeepsTheBest) {
 }
 
 TEST_P(EverySearch, GoesAroundWhatCannotBeSimulated) {
-  const auto cost = [](const FitPoint& at) {
-    return at[2] > 0.6 ? std::numeric_limits<double>::infinity() : bent_valley(at);
-  };
+  const auto cost = [](const FitPoint& at) { return at[2] > 0.6 ? std::numeric_limits<double>::infinity() : bent_valley(at); };
   Evaluations evaluations(each(cost), 5000);
   search_called(GetParam())->run(three, evaluations);
   EXPECT_NEAR(evaluations.best_cost(), 1, 1e-3);

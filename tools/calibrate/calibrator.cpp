@@ -26,7 +26,7 @@ namespace weft {
 namespace {
 
 constexpr std::array lambda_steps = {0.1, 0.3, 0.5, 1.0, 2.0, 5.0};  // in sigma; 0 goes before
-constexpr double mape_stays = 1.01;  // times that of lambda = 0
+constexpr double mape_stays = 1.01;                                  // times that of lambda = 0
 // In robust standard deviations, 1.4826 times the median of absolute deviations.
 constexpr double outlier_deviations = 5;
 constexpr double deviations_per_mad = 1.4826;
@@ -172,7 +172,8 @@ class Calibrator {
       points_ = before + now.points();
       report("searching", journal_->known().at(now.best()).mape);
     };
-    Evaluations evaluations(costs, options_.points_max - before, [&] { return must_stop(); }, watch);
+    Evaluations evaluations(
+        costs, options_.points_max - before, [&] { return must_stop(); }, watch);
     find_module(searches(), settings.module(), SourcePlace::named("--search")).make(settings)->run(parameters, evaluations);
     result_.spent_budget = result_.spent_budget || (evaluations.is_over() && !result_.stopped);
     if (evaluations.has_best()) best_ = evaluations.best();
@@ -244,8 +245,8 @@ class Calibrator {
       for (const std::vector<double>& times_s : times_at(points)) {
         PointErrors& errors = all.emplace_back();
         errors.cost = static_cast<double>(training_.size()) * errors_of(times_s).cost(result_.lambda);
-        errors.residuals = times_s.empty() ? std::vector<double>(training_.size(), 0)
-                                           : objective_->residuals(at_places(times_s, training_));
+        errors.residuals =
+            times_s.empty() ? std::vector<double>(training_.size(), 0) : objective_->residuals(at_places(times_s, training_));
       }
       return all;
     };

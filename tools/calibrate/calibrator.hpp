@@ -38,7 +38,7 @@ struct CalibrationOptions {
   ParamSet search;  ///< of a module of searches(), whose name it has
   ErrorScale scale = ErrorScale::per_flow;
   std::optional<double> lambda = {};  ///< none: found
-  double hold_out = 0.25;        ///< share of the measured times, < 1
+  double hold_out = 0.25;             ///< share of the measured times, < 1
   MatchBy match = MatchBy::automatic;
   bool drops_outliers = false;
   std::uint64_t points_max = 10'000;  ///< candidates of all searches together

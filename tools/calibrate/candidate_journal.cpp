@@ -44,7 +44,8 @@ CandidateJournal::CandidateJournal(std::string path, const std::string& of) : pa
     }
     std::size_t count = 0;
     while (std::getline(before, line) && !before.eof()) {
-      if (count == 0) count = numbers_of(line, 0).empty() ? static_cast<std::size_t>(std::count(line.begin(), line.end(), ' ')) + 1 : 0;
+      if (count == 0)
+        count = numbers_of(line, 0).empty() ? static_cast<std::size_t>(std::count(line.begin(), line.end(), ' ')) + 1 : 0;
       const std::vector<double> numbers = numbers_of(line, count);
       if (numbers.size() <= errors_per_line) continue;
       const auto errors = numbers.end() - errors_per_line;
@@ -55,7 +56,8 @@ CandidateJournal::CandidateJournal(std::string path, const std::string& of) : pa
   // Written anew, so that a line that was cut off has no other behind it.
   file_.reset(std::fopen(path_.c_str(), "wb"));
   if (file_ == nullptr || std::fwrite(kept.data(), 1, kept.size(), file_.get()) != kept.size()) {
-    fail("cannot-write", fmt::format("{} cannot be written: {}", in_quotes(path_), std::strerror(errno)), SourcePlace::named(path_));
+    fail("cannot-write", fmt::format("{} cannot be written: {}", in_quotes(path_), std::strerror(errno)),
+         SourcePlace::named(path_));
   }
   flush();
 }
@@ -72,7 +74,8 @@ void CandidateJournal::add(const FitPoint& point, const CandidateErrors& errors)
 void CandidateJournal::flush() {
   if (file_ == nullptr) return;
   if (std::fflush(file_.get()) != 0) {
-    fail("cannot-write", fmt::format("{} cannot be written: {}", in_quotes(path_), std::strerror(errno)), SourcePlace::named(path_));
+    fail("cannot-write", fmt::format("{} cannot be written: {}", in_quotes(path_), std::strerror(errno)),
+         SourcePlace::named(path_));
   }
 }
 

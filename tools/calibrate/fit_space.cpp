@@ -97,9 +97,9 @@ FitSpace::FitSpace(const Scenario& scenario, std::span<const std::string> texts,
       if (equals != std::string::npos) take_range(parameter, *found.row, text.substr(equals + 1), place);
       const double start = std::clamp(parameter.start, parameter.minimum, parameter.maximum);
       if (start != parameter.start) {
-        notes_.push_back(fmt::format("{} = {} lies outside of what is looked at, {} to {}: the search starts from {}", name, found.value,
-                                     param_text(*found.row, parameter.minimum), param_text(*found.row, parameter.maximum),
-                                     param_text(*found.row, start)));
+        notes_.push_back(fmt::format("{} = {} lies outside of what is looked at, {} to {}: the search starts from {}", name,
+                                     found.value, param_text(*found.row, parameter.minimum),
+                                     param_text(*found.row, parameter.maximum), param_text(*found.row, start)));
         parameter.start = start;
       }
       parameters_.push_back(std::move(parameter));

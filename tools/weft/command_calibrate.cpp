@@ -170,9 +170,10 @@ void print_text(const CalibrationProfile& profile, const CalibrationResult& resu
   }
   fmt::print("\n{:24}  {:>10}  {:>10}  {:>10}\n", "", "before", "fitted", "held out");
   const auto held_out = [&](const std::string& text) { return result.hold_out.count > 0 ? text : std::string("-"); };
-  fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "measured times", result.before.count, result.training.count, result.hold_out.count);
-  fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "mean percentage error", percent_text(result.before.mape), percent_text(result.training.mape),
-             held_out(percent_text(result.hold_out.mape)));
+  fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "measured times", result.before.count, result.training.count,
+             result.hold_out.count);
+  fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "mean percentage error", percent_text(result.before.mape),
+             percent_text(result.training.mape), held_out(percent_text(result.hold_out.mape)));
   fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "pairs in order", percent_text(result.before.ordering_accuracy),
              percent_text(result.training.ordering_accuracy), held_out(percent_text(result.hold_out.ordering_accuracy)));
   fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "equation 3, s^2", fmt::format("{:.4g}", result.before.plain),
@@ -208,9 +209,13 @@ void write_table(const std::string& path, const MeasuredTables& measured, const 
     const auto number = [](const std::optional<std::uint64_t>& n) { return n ? fmt::format("{}", *n) : std::string(); };
     const bool is_matched = !std::isnan(result.before_s[i]);
     const auto seconds = [&](double time_s) { return is_matched ? fmt::format("{}", time_s) : std::string(); };
-    file.write(fmt::format("\"{}\",{},\"{}\",{},{},{},{},{},{},{}\n", measured.file_of(i), one.line, one.to_text(), number(one.size_bytes), number(one.ranks),
-                           one.time_s, seconds(result.before_s[i]), seconds(result.after_s[i]),
-                           !is_matched ? "unmatched" : result.is_held_out[i] ? "held_out" : "training", is_outlier[i] ? 1 : 0));
+    file.write(fmt::format("\"{}\",{},\"{}\",{},{},{},{},{},{},{}\n", measured.file_of(i), one.line, one.to_text(),
+                           number(one.size_bytes), number(one.ranks), one.time_s, seconds(result.before_s[i]),
+                           seconds(result.after_s[i]),
+                           !is_matched             ? "unmatched"
+                           : result.is_held_out[i] ? "held_out"
+                                                   : "training",
+                           is_outlier[i] ? 1 : 0));
   }
   file.commit();
 }
@@ -242,7 +247,8 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
     for (const std::string& assumption : scenario.assumptions) std::fprintf(stderr, "note: %s\n", assumption.c_str());
     for (const std::string& note : space.notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
     for (const MeasuredTimes& table : measured.tables()) {
-      for (const LeftOutRows& rows : table.left_out) std::fprintf(stderr, "note: %s: %s\n", table.file.c_str(), rows.to_text().c_str());
+      for (const LeftOutRows& rows : table.left_out)
+        std::fprintf(stderr, "note: %s: %s\n", table.file.c_str(), rows.to_text().c_str());
     }
   }
   if (options.anew) std::remove(how.journal.c_str());
@@ -287,7 +293,10 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
                                     {"knowledge", to_text(p.knowledge)}});
     }
     const auto add = [&](const char* name, const TimeErrors& errors) {
-      json[name] = {{"count", errors.count}, {"mape", errors.mape}, {"ordering_accuracy", errors.ordering_accuracy}, {"plain_s2", errors.plain}};
+      json[name] = {{"count", errors.count},
+                    {"mape", errors.mape},
+                    {"ordering_accuracy", errors.ordering_accuracy},
+                    {"plain_s2", errors.plain}};
     };
     add("before", result.before);
     add("training", result.training);
@@ -317,7 +326,8 @@ void add_calibrate_command(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  weft calibrate --scenario=cluster.textproto --measured=fct.csv --fit=flow.wqe_latency,flow.switching_delay\n"
-      "  weft calibrate --topology=dgx.textproto --workload=sweep.textproto --measured=nccl.csv --fit=nccl.ll_base,nccl.simple_base\n"
+      "  weft calibrate --topology=dgx.textproto --workload=sweep.textproto --measured=nccl.csv "
+      "--fit=nccl.ll_base,nccl.simple_base\n"
       "  weft run cluster.textproto --profile=weft-profile.textproto\n"
       "Measured times are a CSV table with a column such as fct_ns, time_us or duration_s, and columns that say of what: src,\n"
       "dst, size_bytes and start_us of flows, kind, ranks and size_bytes of collectives, iteration of iterations; flows.csv,\n"
@@ -390,7 +400,8 @@ void add_calibrate_command(CLI::App& app, Action& action) {
   command->add_flag("--json", options->json, "Print what was found as JSON on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
   add_input_flags(*command);
-  command->callback([options, seed, &action] { action = [options, seed] { return calibrate_command(*options, seed->count() > 0); }; });
+  command->callback(
+      [options, seed, &action] { action = [options, seed] { return calibrate_command(*options, seed->count() > 0); }; });
 }
 
 }  // namespace weft
