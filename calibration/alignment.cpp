@@ -15,7 +15,7 @@ namespace {
 
 using Terms = std::array<double, Alignment::term_count>;
 
-// Columns are scaled to length 1; what is left of one beside the others, if it is less, is rounding.
+// What is left of a column of length 1 beside the others, if it is less, is rounding.
 constexpr double rank_threshold = 1e-9;
 // A time that decides a coefficient alone has leverage 1.
 constexpr double full_leverage = 1 - 1e-9;

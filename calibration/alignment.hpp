@@ -34,7 +34,8 @@ struct Alignment {
   static constexpr std::size_t term_count = 6;
   static constexpr std::array<std::string_view, term_count> term_names = {"N", "N T", "ln N", "1/N", "T", "1"};
 
-  std::array<double, term_count> coefficients{};  ///< in the order of the names; 0 of terms that were not fitted
+  /// In the order of the names; 0 of terms that were not fitted.
+  std::array<double, term_count> coefficients{};
   std::array<bool, term_count> is_fitted{};
   double mape_before = 0;         ///< mean |predicted - measured| / measured
   double mape_after = 0;          ///< with the correction

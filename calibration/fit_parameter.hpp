@@ -27,8 +27,8 @@ struct FitParameter {
 /// A value for each parameter, in their order.
 using FitPoint = std::vector<double>;
 
-/// Throws nothing. Requires: minimum < maximum, > 0 with a logarithmic scale; start between them;
-/// grain >= 0 and no more than their distance (WEFT_CHECK).
+/// Requires: the least value lies below the most, and above 0 on a logarithmic scale; the start lies
+/// between them; the grain is not negative and no more than their distance (WEFT_CHECK).
 void check_fit_parameter(const FitParameter& parameter);
 
 /// In [0, 1]. Requires: the value lies in the range.

@@ -11,13 +11,13 @@
 //                communicator
 //   collectives  kind, ranks, size_bytes, job, iteration, op, communicator, group
 //   iterations   job, iteration
-// Simulated ones that agree with a row in all that the table says belong to it. Flows that are equal
-// in all that counts are paired with as many simulated ones in order of their start; of collectives
-// and iterations the mean counts, as tables of measurements leave out which of many was measured.
+// Simulated ones that agree with a row in all that the table says belong to it. Flows that are
+// equal in all that counts are paired with as many simulated ones in order of their start; of
+// collectives and iterations the mean counts, as tables leave out which of many was measured.
 //
-// Errors of the file as a whole: as a CSV table's (core/text/csv_reader), [ambiguous-column]: two
-// columns say how long; [missing-column]; [no-measurements]. A row without a time above zero, with a
-// field that is wrong, or that stands for several is left out and counted (core/text/dirty_rows).
+// Errors of the file as a whole: as a CSV table's, [ambiguous-column]: two columns say how long;
+// [missing-column]; [no-measurements]. A row without a time above zero, with a field that is wrong,
+// or that stands for several is left out and counted (core/text/dirty_rows).
 // Threads: values.
 #pragma once
 

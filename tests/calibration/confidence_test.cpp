@@ -56,8 +56,8 @@ TEST(Confidence, LinesLeadFromNearbyToTheBest) {
   EXPECT_NEAR(found.best[1], truth[1], 1e-3 * truth[1]);
 }
 
-// In 200 repetitions a 95 % interval holds the truth 190 times on average, with a standard deviation
-// of 3; less than 180 would be off by more than three of these.
+// In 200 repetitions a 95 % interval holds the truth 190 times on average, with a standard
+// deviation of 3; less than 180 would be off by more than three of these.
 TEST(Confidence, IntervalsHoldTheTruthAsOftenAsTheySay) {
   for (const double noise : {0.005, 0.02, 0.05}) {
     std::array<int, 2> covered{};
@@ -74,8 +74,8 @@ TEST(Confidence, IntervalsHoldTheTruthAsOftenAsTheySay) {
   }
 }
 
-// T = a x with factors of noise: ln T - ln M is ln a - ln a_i, so that ln a is the mean of the ln a_i
-// and its interval that of a mean, +- t s / sqrt(n).
+// T = a x with factors of noise: ln T - ln M is ln a - ln a_i, so that ln a is the mean of the ln
+// a_i and its interval that of a mean, +- t s / sqrt(n).
 TEST(Confidence, IsStudentsIntervalForAMean) {
   static constexpr int n = 20;
   const auto model = [](const FitPoint& at) {

@@ -43,8 +43,8 @@ TEST(Objective, TheWorkedExampleComesToFive) {
   EXPECT_DOUBLE_EQ(order.accuracy, 0.8);
 }
 
-// By range, errors are divided by 5 - 1: (4 x 1/16)/5 = 0.05; the hinges of 2 over 4 on 10 pairs are
-// 0.05, half of which counts.
+// By range, errors are divided by 5 - 1: (4 x 1/16)/5 = 0.05; the hinges of 2 over 4 on 10 pairs
+// are 0.05, half of which counts.
 TEST(Objective, ValueIsNormalisedByFlowsAndByPairs) {
   const std::vector<double> simulated{1, 2, 3, 5, 4};
   EXPECT_DOUBLE_EQ(Objective({2, 1, 3, 4, 5}, ErrorScale::range).value(simulated, 0.5), 0.05 + 0.025);

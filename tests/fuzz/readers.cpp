@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "calibration/measured_times.hpp"
+#include "calibration/profile.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/source_text.hpp"
 #include "host/collectives/collective_rules.hpp"
@@ -67,6 +69,14 @@ void read_rules(const std::string& path) {
   for (const CollectiveRule& rule : read_collective_rules(SourceText::read(path))) rule.holds(request);
 }
 
+/// Read, then matched with what it says itself.
+void read_measured(const std::string& path) {
+  MeasuredTimes measured = read_measured_times(SourceText::read(path));
+  const std::vector<TimedEntity> simulated = measured.times;
+  for (const MatchBy by : {MatchBy::automatic, MatchBy::flow_id, MatchBy::input_row, MatchBy::ends})
+    match_times(measured, simulated, by);
+}
+
 /// For a topology in which shortest ways, routes and circles are a few letters apart.
 void read_routes(const std::string& path) {
   static const auto topology = read_topology(SourceText("triangle", R"(
@@ -118,6 +128,8 @@ constexpr std::array kReaders = {
     FuzzedReader{"pollux", [](const std::string& path) { describe_measurements(path, "pollux"); }},
     FuzzedReader{"gavel_throughputs", [](const std::string& path) { describe_measurements(path, "gavel-throughputs"); }},
     FuzzedReader{"cluster_summary", [](const std::string& path) { describe_measurements(path, "helios-summary"); }},
+    FuzzedReader{"measured_times", read_measured},
+    FuzzedReader{"calibration_profile", [](const std::string& path) { CalibrationProfile::read(SourceText::read(path)); }},
     FuzzedReader{"virtual_clusters", [](const std::string& path) { describe_measurements(path, "helios-vc"); }},
 };
 

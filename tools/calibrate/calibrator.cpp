@@ -30,6 +30,7 @@ constexpr double mape_stays = 1.01;                                  // times th
 // In robust standard deviations, 1.4826 times the median of absolute deviations.
 constexpr double outlier_deviations = 5;
 constexpr double deviations_per_mad = 1.4826;
+constexpr double outlier_min = 0.01;  // of a time: less is never far off
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -224,10 +225,10 @@ class Calibrator {
     const double middle = median({errors.begin(), errors.end()});
     std::vector<double> deviations;
     for (const double error : errors) deviations.push_back(std::abs(error - middle));
-    const double limit = outlier_deviations * deviations_per_mad * median(deviations);
+    const double limit = std::max(outlier_min, outlier_deviations * deviations_per_mad * median(deviations));
     std::vector<std::size_t> outliers;
     for (std::size_t i = 0; i < places.size(); ++i) {
-      if (limit > 0 && deviations[i] > limit) outliers.push_back(places[i]);
+      if (deviations[i] > limit) outliers.push_back(places[i]);
     }
     std::ranges::sort(outliers);
     return outliers;

@@ -44,7 +44,7 @@ struct CalibrationOptions {
   std::uint64_t points_max = 10'000;  ///< candidates of all searches together
   std::uint32_t threads = 1;
   ConfidenceOptions confidence = {};
-  std::string journal = {};  ///< file that keeps what candidates came to, to go on from; empty: none
+  std::string journal = {};  ///< file of what candidates came to, to go on from; empty: none
 
   struct Progress {
     const char* doing = "";
@@ -79,9 +79,10 @@ struct CalibrationResult {
   bool stopped = false;       ///< told to stop
   bool spent_budget = false;  ///< points_max
   std::vector<std::size_t> unmatched;
-  std::vector<std::size_t> outliers;  ///< errors beyond five standard deviations, as far as the middle half tells
-  std::vector<bool> is_held_out;      ///< by measured time
-  std::vector<double> before_s;       ///< likewise, NaN where unmatched
+  /// Errors beyond five standard deviations, as the middle ones tell it, and 1 %.
+  std::vector<std::size_t> outliers;
+  std::vector<bool> is_held_out;  ///< by measured time
+  std::vector<double> before_s;   ///< likewise, NaN where unmatched
   std::vector<double> after_s;
 };
 

@@ -27,8 +27,8 @@ struct CandidateErrors {
 
 class CandidateJournal {
  public:
-  /// `of`: a line that is the same exactly where candidates are. Empty path: nothing is kept. Throws
-  /// InputError [other-journal] if the file is of something else, [cannot-write].
+  /// `of`: a line that is the same exactly where candidates are. Empty path: nothing is kept.
+  /// Throws InputError [other-journal] if the file is of something else, [cannot-write].
   CandidateJournal(std::string path, const std::string& of);
 
   const std::map<FitPoint, CandidateErrors>& known() const { return known_; }

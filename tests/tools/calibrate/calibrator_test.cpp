@@ -125,7 +125,8 @@ TEST_F(Calibration, IsTheSameOnAnyNumberOfThreads) {
   }
 }
 
-// A calibration that is stopped keeps the best so far, and goes on from its journal to the same end.
+// A calibration that is stopped keeps the best so far, and goes on from its journal to the same
+// end.
 TEST_F(Calibration, GoesOnWhereItWasCutOff) {
   const Scenario own = scenario();
   const FitSpace space(own, names, "--fit");
