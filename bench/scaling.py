@@ -24,6 +24,7 @@ import csv
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -101,6 +102,8 @@ def cpu_seconds(command):
 
 def instructions(command):
     """That the command executes, in millions."""
+    if shutil.which("valgrind") is None:
+        sys.exit("scaling.py: error: --instructions needs valgrind")
     counter = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     process = subprocess.run([*counter, *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     counts = re.findall(r"I\s+refs:\s+([\d,]+)", process.stderr)

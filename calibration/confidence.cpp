@@ -21,13 +21,18 @@ using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 using Index = Eigen::Index;
 
-constexpr double first_radius = 0.01;  // of a parameter's range, for the first lines
-constexpr double radius_min = 1e-9;    // likewise, for any
+// Of a parameter's range. The first lines reach over a part of the value itself.
+constexpr double first_radius_of_value = 0.05;
+constexpr double first_radius_min = 0.0005;
+constexpr double first_radius_max = 0.01;
+constexpr double radius_growth_max = 3;
+constexpr double radius_min = 1e-9;
 constexpr double radius_max = 0.25;
 constexpr double radius_of_interval = 2;        // times half an interval, for the second lines
 constexpr std::size_t pairs_per_parameter = 4;  // of drawn points, on opposite sides
 constexpr int rounds = 3;
-constexpr double free_below = 2;  // what it does, in standard deviations of what jumps alone do
+constexpr double noise_min = 1e-24;  // variance of errors that are rounding alone
+constexpr double free_below = 2;     // what it does, in standard deviations of what jumps alone do
 constexpr std::size_t samples = 1000;
 constexpr std::uint32_t purpose_points = 0;  // of the random streams
 constexpr std::uint32_t purpose_samples = 1;
@@ -36,8 +41,17 @@ constexpr std::uint32_t purpose_samples = 1;
 struct Lines {
   Vector at;       ///< by error, at the centre
   Matrix slopes;   ///< error by parameter
-  Vector scatter;  ///< by parameter: standard deviation of a column's length that jumps alone make
+  Vector weights;  ///< by error: less where it jumps by more than errors are large, else 1
+  Vector scatter;  ///< by parameter: standard deviation of a weighted column's length that jumps alone make
 };
+
+/// Half of what the middle 68.27 % span: the standard deviation where they are normal. Of few errors
+/// some samples lack those that tell a parameter, and lie anywhere.
+double deviation_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto at = [&](double share) { return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))]; };
+  return (at(0.84134) - at(0.15866)) / 2;
+}
 
 class Bootstrap {
  public:
@@ -52,23 +66,27 @@ class Bootstrap {
     WEFT_CHECK(errors_ > count_, "there are more measured times than parameters");
     const auto degrees = static_cast<double>(errors_ - count_);
     t_ = boost::math::quantile(boost::math::students_t(degrees), 0.5 + options_.level / 2);
-    radius_.assign(count_, first_radius);
-    // What a profile likelihood would let pass.
-    const double cost_max = here.cost * (1 + t_ * t_ / degrees);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const double more = std::min(best[i] + first_radius_of_value * std::abs(best[i]), parameters_[i].maximum);
+      const double less = std::max(best[i] - first_radius_of_value * std::abs(best[i]), parameters_[i].minimum);
+      const double reach = std::max(place_of(parameters_[i], more) - centre_[i], centre_[i] - place_of(parameters_[i], less));
+      radius_.push_back(std::clamp(reach, first_radius_min, first_radius_max));
+    }
     FitPoint estimate = best;
     for (int round = 0; round < rounds; ++round) {
       fit_lines(here, static_cast<std::uint32_t>(round));
       find_free();
       resample();
       for (std::size_t i = 0; i < count_; ++i) {
-        if (!is_free_[i]) radius_[i] = std::clamp(radius_of_interval * half_[i], radius_min, radius_max);
+        if (!is_free_[i])
+          radius_[i] = std::clamp(radius_of_interval * half_[i], radius_min, std::min(radius_max, radius_growth_max * radius_[i]));
       }
       // Lines hold best around where they lead.
       std::vector<double> there = centre_;
       for (std::size_t i = 0; i < count_; ++i) there[i] = std::clamp(centre_[i] + way_[i], 0.0, 1.0);
       const FitPoint point = point_of(there);
       PointErrors errors = errors_at_(std::span(&point, 1)).front();
-      if (!(errors.cost <= cost_max)) continue;
+      if (!(errors.cost < here.cost)) continue;
       estimate = point;
       centre_ = places_of(point);
       here = std::move(errors);
@@ -90,6 +108,14 @@ class Bootstrap {
     return point;
   }
 
+  /// How far apart two values are there, as places.
+  double grain_at_centre(std::size_t i) const {
+    const FitParameter& parameter = parameters_[i];
+    const double value = value_at(parameter, centre_[i]);
+    const double next = value + parameter.grain <= parameter.maximum ? value + parameter.grain : value - parameter.grain;
+    return std::abs(place_of(parameter, next) - centre_[i]);
+  }
+
   /// Pairs of points around the centre, so far apart that values differ; at an end of a range both
   /// lie on one side.
   std::vector<FitPoint> draw_points(std::uint32_t round) const {
@@ -98,8 +124,7 @@ class Bootstrap {
     for (std::size_t pair = 0; pair < pairs_per_parameter * (count_ + 1); ++pair) {
       std::vector<double> offsets;
       for (std::size_t i = 0; i < count_; ++i) {
-        const double grain = parameters_[i].grain / (parameters_[i].maximum - parameters_[i].minimum);
-        offsets.push_back((2 * random.uniform() - 1) * std::max(radius_[i], 2 * grain));
+        offsets.push_back((2 * random.uniform() - 1) * std::max(radius_[i], 2 * grain_at_centre(i)));
       }
       for (const double side : {1.0, -1.0}) {
         std::vector<double> places = centre_;
@@ -137,44 +162,47 @@ class Bootstrap {
     const Matrix inverse = design.completeOrthogonalDecomposition().pseudoInverse();
     const Matrix lines = inverse * errors;
     const double degrees = static_cast<double>(std::max<Index>(1, rows - static_cast<Index>(count_) - 1));
-    const double jumps = (errors - design * lines).squaredNorm() / degrees;
     lines_.at = lines.row(0).transpose();
     lines_.slopes = lines.bottomRows(static_cast<Index>(count_)).transpose();
+    const Vector jumps = (errors - design * lines).colwise().squaredNorm().transpose() / degrees;
+    const double noise = std::max(lines_.at.squaredNorm() / static_cast<double>(errors_ - count_), noise_min);
+    lines_.weights = (noise / (jumps.array() + noise)).matrix();
+    const double jumps_left = lines_.weights.dot(jumps);
     lines_.scatter.resize(static_cast<Index>(count_));
     for (std::size_t i = 0; i < count_; ++i) {
       const auto index = static_cast<Index>(i);
       lines_.slopes.col(index) /= radius_[i];
-      lines_.scatter[index] = std::sqrt(jumps) * inverse.row(index + 1).norm() / radius_[i];
+      lines_.scatter[index] = std::sqrt(jumps_left) * inverse.row(index + 1).norm() / radius_[i];
     }
   }
 
   /// Those of which nothing is left beside the others but what jumps make.
   void find_free() {
     is_free_.assign(count_, false);
+    const Matrix weighted = lines_.weights.cwiseSqrt().asDiagonal() * lines_.slopes;
     for (std::size_t i = 0; i < count_; ++i) {
       const auto index = static_cast<Index>(i);
-      const Vector own = lines_.slopes.col(index);
-      Matrix others = lines_.slopes;
+      const Vector own = weighted.col(index);
+      Matrix others = weighted;
       others.col(index).setZero();
       const Vector rest = others.isZero(0) ? own : Vector(own - others * others.completeOrthogonalDecomposition().solve(own));
       is_free_[i] = rest.norm() <= std::max(free_below * lines_.scatter[index], 1e-9 * own.norm());
     }
   }
 
-  /// The best of the lines with these weights of errors, as a way from the centre.
-  std::vector<double> best_of_lines(std::span<const double> weights) const {
+  /// The best of the lines if errors count so many times, as a way from the centre.
+  std::vector<double> best_of_lines(std::span<const double> times) const {
     const auto size = static_cast<Index>(kept_.size());
     Matrix normal = Matrix::Zero(size, size);
     Vector right = Vector::Zero(size);
     for (std::size_t i = 0; i < errors_; ++i) {
-      if (weights[i] == 0) continue;
-      const double at = lines_.at[static_cast<Index>(i)];
+      if (times[i] == 0) continue;
+      const auto error = static_cast<Index>(i);
+      const double weight = times[i] * lines_.weights[error];
       for (Index a = 0; a < size; ++a) {
-        const double slope =
-            weights[i] * lines_.slopes(static_cast<Index>(i), static_cast<Index>(kept_[static_cast<std::size_t>(a)]));
-        right[a] -= slope * at;
-        for (Index b = 0; b <= a; ++b)
-          normal(a, b) += slope * lines_.slopes(static_cast<Index>(i), static_cast<Index>(kept_[static_cast<std::size_t>(b)]));
+        const double slope = weight * kept_slopes_(error, a);
+        right[a] -= slope * lines_.at[error];
+        for (Index b = 0; b <= a; ++b) normal(a, b) += slope * kept_slopes_(error, b);
       }
     }
     const Matrix whole = normal.selfadjointView<Eigen::Lower>();
@@ -192,18 +220,21 @@ class Bootstrap {
     half_.assign(count_, radius_max);
     way_.assign(count_, 0);
     if (kept_.empty()) return;
-    std::vector<double> weights(errors_, 1);
-    way_ = best_of_lines(weights);
+    kept_slopes_.resize(static_cast<Index>(errors_), static_cast<Index>(kept_.size()));
+    for (std::size_t a = 0; a < kept_.size(); ++a)
+      kept_slopes_.col(static_cast<Index>(a)) = lines_.slopes.col(static_cast<Index>(kept_[a]));
+    std::vector<double> times(errors_, 1);
+    way_ = best_of_lines(times);
     RandomStream random(options_.seed, 0, purpose_samples);
-    std::vector<double> squares(count_, 0);
+    std::vector<std::vector<double>> ways(count_);
     for (std::size_t sample = 0; sample < samples; ++sample) {
-      std::ranges::fill(weights, 0);
-      for (std::size_t i = 0; i < errors_; ++i) weights[random.below(errors_)] += 1;
-      const std::vector<double> way = best_of_lines(weights);
-      for (std::size_t i = 0; i < count_; ++i) squares[i] += (way[i] - way_[i]) * (way[i] - way_[i]);
+      std::ranges::fill(times, 0);
+      for (std::size_t i = 0; i < errors_; ++i) times[random.below(errors_)] += 1;
+      const std::vector<double> way = best_of_lines(times);
+      for (const std::size_t i : kept_) ways[i].push_back(way[i]);
     }
     const double small = std::sqrt(static_cast<double>(errors_) / static_cast<double>(errors_ - count_));
-    for (const std::size_t i : kept_) half_[i] = t_ * std::sqrt(squares[i] / static_cast<double>(samples)) * small;
+    for (const std::size_t i : kept_) half_[i] = t_ * deviation_of(std::move(ways[i])) * small;
   }
 
   /// `estimate`: where the centre is.
@@ -211,13 +242,16 @@ class Bootstrap {
     ConfidenceResult result{estimate, {}};
     for (std::size_t i = 0; i < count_; ++i) {
       const FitParameter& parameter = parameters_[i];
-      Confidence found{parameter.minimum, parameter.maximum, false, is_free_[i]};
+      Confidence found{parameter.minimum, parameter.maximum, false, is_free_[i], false};
       if (!found.is_free) {
-        const double middle = std::clamp(centre_[i] + way_[i], 0.0, 1.0);
+        // The best of the lines, where the range would let it be.
+        const double wanted = centre_[i] + way_[i];
+        found.is_outside = wanted + half_[i] < 0 || wanted - half_[i] > 1;
+        const double middle = std::clamp(wanted, 0.0, 1.0);
         found.low = std::min(value_at(parameter, middle - half_[i]), estimate[i]);
         found.high = std::max(value_at(parameter, middle + half_[i]), estimate[i]);
         const double value = std::abs(estimate[i]);
-        found.is_identified = value > 0 && (found.high - found.low) / 2 <= options_.within * value;
+        found.is_identified = !found.is_outside && value > 0 && (found.high - found.low) / 2 <= options_.within * value;
       }
       result.parameters.push_back(found);
     }
@@ -235,6 +269,7 @@ class Bootstrap {
   Lines lines_;
   std::vector<bool> is_free_;
   std::vector<std::size_t> kept_;  ///< that are not
+  Matrix kept_slopes_;             ///< of those, in their order
   std::vector<double> way_;        ///< from the centre to the best of the lines
   std::vector<double> half_;       ///< of intervals
 };

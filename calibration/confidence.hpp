@@ -6,15 +6,16 @@
 // Model: around the best point each error is taken for a straight line of the parameters,
 //   r_i(z) = a_i + J_i z + what does not go with the parameters
 // fitted to simulations at drawn points within about the interval itself. So flows that meet others
-// here and not there, whose times jump, count by how they go on the whole. The best of
-// these lines is the estimate. A thousand times, errors are drawn again with replacement and the
-// best is found anew (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 9:
-// pairs); s being the standard deviation of what comes out, n errors and p parameters, the
-// interval is the estimate +- t s sqrt(n / (n - p)), within the range, with t the quantile of
-// Student's distribution with n - p degrees of freedom. A parameter is free if what its own part of
-// J does is no more than what jumps make of it.
+// here and not there, whose times jump, count by how they go on the whole, and the less the more
+// they jump. The best of these lines is the estimate that intervals are of. A thousand times,
+// errors are drawn again with replacement and the best is found anew (Efron and Tibshirani, An
+// Introduction to the Bootstrap, 1993, chapter 9: pairs). With s the standard deviation of what
+// comes out, as its middle tells it, n errors and p parameters, the interval is the estimate
+// +- t s sqrt(n / (n - p)), within the range, with t the quantile of Student's distribution with
+// n - p degrees of freedom. A parameter is free if what its own part of J does is no more than what
+// jumps alone make of it.
 // What the simulation leaves out shows in the errors, but not in the intervals as a bias.
-// Threads: errors of several points are asked for at once.
+// Threads: errors of many points are asked for at once.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +43,7 @@ struct Confidence {
   bool is_identified = false;
   /// No time changes with this parameter, or others can make up for all that it does.
   bool is_free = false;
+  bool is_outside = false;  ///< the whole interval would lie beyond an end of the range
 };
 
 struct ConfidenceOptions {
@@ -51,8 +53,7 @@ struct ConfidenceOptions {
 };
 
 struct ConfidenceResult {
-  /// The estimate, if its cost is no more than the given point's up to what the data can tell; else
-  /// that point.
+  /// As given, or the best of the lines where that costs less.
   FitPoint best;
   std::vector<Confidence> parameters;
 };

@@ -21,14 +21,14 @@ struct FitParameter {
   double maximum = 1;
   double start = 0;
   Scale scale = Scale::linear;
-  double grain = 0;  ///< values are multiples of it; 0: any number
+  double grain = 0;  ///< values between the ends are multiples of it; 0: any number
 };
 
 /// A value for each parameter, in their order.
 using FitPoint = std::vector<double>;
 
-/// Requires: the least value lies below the most, and above 0 on a logarithmic scale; the start lies
-/// between them; the grain is not negative and no more than their distance (WEFT_CHECK).
+/// Requires: the least value lies below the most, and above 0 on a logarithmic scale; the start
+/// lies between them; the grain is not negative and no more than their distance (WEFT_CHECK).
 void check_fit_parameter(const FitParameter& parameter);
 
 /// In [0, 1]. Requires: the value lies in the range.

@@ -163,8 +163,15 @@ class MeasuredReader {
     entity.iteration = number(column_iteration);
     entity.group = number(column_group);
     entity.ranks = number(column_ranks);
-    const bool is_one = !reader_.has(column_src) || !entity.source.empty();
-    if (!is_one) reader_.fault(column_src, "several-flows", "the row has no ends: it stands for several flows", "");
+    if (measured_.kind == TimedKind::flow && number(column_multiplicity).value_or(1) > 1) {
+      reader_.fault(column_multiplicity, "several-flows", "the row stands for several flows", "");
+      return entity;
+    }
+    // Without one of these a row would go for others than it was measured of.
+    for (const EntityColumn column : {column_src, column_dst, column_size, column_kind, column_ranks}) {
+      if (reader_.has(column) && !reader_.is_given(column))
+        reader_.fault(column, "no-value", fmt::format("the row has no {}", entity_columns[column]), "");
+    }
     return entity;
   }
 
@@ -203,16 +210,15 @@ struct Key {
   bool iteration = false;
   bool group = false;
   bool ranks = false;
+  friend auto operator<=>(const Key&, const Key&) = default;
 };
 
-/// What all measured times say.
-Key key_of(const MeasuredTimes& measured, MatchBy by) {
-  const auto all_have = [&](auto has) { return std::ranges::all_of(measured.times, has); };
-  const bool have_rows = all_have([](const TimedEntity& e) { return e.input_row.has_value(); });
-  const bool have_ends = all_have([](const TimedEntity& e) { return !e.source.empty() && !e.destination.empty(); });
+/// What a measured time says.
+Key key_of(const TimedEntity& entity, MatchBy by) {
   Key key;
-  if (measured.kind == TimedKind::flow) {
-    if (by == MatchBy::automatic) by = have_rows ? MatchBy::input_row : have_ends ? MatchBy::ends : MatchBy::flow_id;
+  if (entity.of == TimedKind::flow) {
+    const bool has_ends = !entity.source.empty() && !entity.destination.empty();
+    if (by == MatchBy::automatic) by = entity.input_row ? MatchBy::input_row : has_ends ? MatchBy::ends : MatchBy::flow_id;
     if (by != MatchBy::ends) {
       key.input_row = by == MatchBy::input_row;
       key.flow_id = by == MatchBy::flow_id;
@@ -220,15 +226,24 @@ Key key_of(const MeasuredTimes& measured, MatchBy by) {
     }
     key.source = key.destination = true;
   }
-  key.size = all_have([](const TimedEntity& e) { return e.size_bytes.has_value(); });
-  key.job = all_have([](const TimedEntity& e) { return !e.job.empty(); });
-  key.op = all_have([](const TimedEntity& e) { return !e.op.empty(); });
-  key.kind = all_have([](const TimedEntity& e) { return !e.kind.empty(); });
-  key.communicator = all_have([](const TimedEntity& e) { return !e.communicator.empty(); });
-  key.iteration = all_have([](const TimedEntity& e) { return e.iteration.has_value(); });
-  key.group = all_have([](const TimedEntity& e) { return e.group.has_value(); });
-  key.ranks = all_have([](const TimedEntity& e) { return e.ranks.has_value(); });
+  key.size = entity.size_bytes.has_value();
+  key.job = !entity.job.empty();
+  key.op = !entity.op.empty();
+  key.kind = !entity.kind.empty();
+  key.communicator = !entity.communicator.empty();
+  key.iteration = entity.iteration.has_value();
+  key.group = entity.group.has_value();
+  key.ranks = entity.ranks.has_value();
   return key;
+}
+
+/// Whether an entity has all that counts.
+bool has_all(const TimedEntity& entity, const Key& key) {
+  return (!key.input_row || entity.input_row) && (!key.flow_id || entity.flow_id) && (!key.source || !entity.source.empty()) &&
+         (!key.destination || !entity.destination.empty()) && (!key.size || entity.size_bytes) &&
+         (!key.job || !entity.job.empty()) && (!key.op || !entity.op.empty()) && (!key.kind || !entity.kind.empty()) &&
+         (!key.communicator || !entity.communicator.empty()) && (!key.iteration || entity.iteration) &&
+         (!key.group || entity.group) && (!key.ranks || entity.ranks);
 }
 
 std::string key_text(const TimedEntity& entity, const Key& key) {
@@ -254,11 +269,14 @@ std::string key_text(const TimedEntity& entity, const Key& key) {
   return text;
 }
 
-/// Entities of a kind by key, each list in order of start, then as given.
-std::map<std::string, std::vector<std::size_t>> by_key(std::span<const TimedEntity> entities, TimedKind kind, const Key& key) {
-  std::map<std::string, std::vector<std::size_t>> found;
-  for (std::size_t i = 0; i < entities.size(); ++i) {
-    if (entities[i].of == kind) found[key_text(entities[i], key)].push_back(i);
+using ByText = std::map<std::string, std::vector<std::size_t>>;
+
+/// Those of the places that have all that counts, by what they say of it, each list in order of
+/// start, then as given.
+ByText by_text(std::span<const TimedEntity> entities, std::span<const std::size_t> places, const Key& key) {
+  ByText found;
+  for (const std::size_t i : places) {
+    if (has_all(entities[i], key)) found[key_text(entities[i], key)].push_back(i);
   }
   for (auto& [text, list] : found)
     std::ranges::stable_sort(list, {}, [&](std::size_t i) { return entities[i].start_s.value_or(0); });
@@ -309,21 +327,30 @@ MeasuredTimes read_measured_times(const SourceText& source) {
 
 std::vector<double> match_times(const MeasuredTimes& measured, std::span<const TimedEntity> simulated, MatchBy by) {
   std::vector<double> matched(measured.times.size(), std::numeric_limits<double>::quiet_NaN());
-  const Key key = key_of(measured, by);
-  const auto of_key = by_key(simulated, measured.kind, key);
-  for (const auto& [text, rows] : by_key(measured.times, measured.kind, key)) {
-    const auto found = of_key.find(text);
-    if (found == of_key.end()) continue;
-    const std::vector<std::size_t>& alike = found->second;
-    if (measured.kind != TimedKind::flow) {
-      CompensatedSum sum;
-      for (const std::size_t i : alike) sum.add(simulated[i].time_s);
-      for (const std::size_t row : rows) matched[row] = sum.value() / static_cast<double>(alike.size());
-      continue;
+  std::vector<std::size_t> of_kind;
+  for (std::size_t i = 0; i < simulated.size(); ++i) {
+    if (simulated[i].of == measured.kind) of_kind.push_back(i);
+  }
+  std::map<Key, std::vector<std::size_t>> rows_by_key;
+  for (std::size_t i = 0; i < measured.times.size(); ++i) rows_by_key[key_of(measured.times[i], by)].push_back(i);
+  for (const auto& [key, rows_of_key] : rows_by_key) {
+    const ByText of_text = by_text(simulated, of_kind, key);
+    for (const auto& [text, rows] : by_text(measured.times, rows_of_key, key)) {
+      const auto found = of_text.find(text);
+      if (found == of_text.end()) continue;
+      const std::vector<std::size_t>& alike = found->second;
+      if (measured.kind != TimedKind::flow) {
+        CompensatedSum sum;
+        for (const std::size_t i : alike) sum.add(simulated[i].time_s);
+        for (const std::size_t row : rows) matched[row] = sum.value() / static_cast<double>(alike.size());
+        continue;
+      }
+      // Nobody knows which of several belong together where one was not measured or not simulated,
+      // or nothing says which came first.
+      const bool have_starts = std::ranges::all_of(rows, [&](std::size_t row) { return measured.times[row].start_s.has_value(); });
+      if (rows.size() != alike.size() || (rows.size() > 1 && !have_starts)) continue;
+      for (std::size_t i = 0; i < rows.size(); ++i) matched[rows[i]] = simulated[alike[i]].time_s;
     }
-    // Nobody knows which of them was not measured, or not simulated.
-    if (rows.size() != alike.size()) continue;
-    for (std::size_t i = 0; i < rows.size(); ++i) matched[rows[i]] = simulated[alike[i]].time_s;
   }
   return matched;
 }

@@ -11,13 +11,14 @@
 //                communicator
 //   collectives  kind, ranks, size_bytes, job, iteration, op, communicator, group
 //   iterations   job, iteration
-// Simulated ones that agree with a row in all that the table says belong to it. Flows that are
+// Simulated ones that agree with a row in all that the row says belong to it. Flows that are
 // equal in all that counts are paired with as many simulated ones in order of their start; of
 // collectives and iterations the mean counts, as tables leave out which of many was measured.
 //
 // Errors of the file as a whole: as a CSV table's, [ambiguous-column]: two columns say how long;
 // [missing-column]; [no-measurements]. A row without a time above zero, with a field that is wrong,
-// or that stands for several is left out and counted (core/text/dirty_rows).
+// without one of ends, size, kind and ranks where the table has them, or of several flows is left
+// out and counted (core/text/dirty_rows).
 // Threads: values.
 #pragma once
 
@@ -79,8 +80,8 @@ struct MeasuredTimes {
 MeasuredTimes read_measured_times(const SourceText& source);
 
 /// For each measured time that of the simulated ones that belong to it, NaN where there is none, or
-/// where there are more flows of one than of the other. Simulated ones of another kind do not
-/// count.
+/// where several flows agree in all that counts, and there are more of one than of the other or no
+/// starts. Simulated ones of another kind do not count.
 std::vector<double> match_times(const MeasuredTimes& measured, std::span<const TimedEntity> simulated,
                                 MatchBy by = MatchBy::automatic);
 

@@ -14,7 +14,7 @@
 //
 // Invariants
 //   1. Order of the list does not matter, but for the rounding of sums.
-//   2. order_penalty is 0 exactly if no pair is out of order.
+//   2. The second sum is 0 exactly if no pair is out of order.
 // Threads: values; const functions from any thread.
 #pragma once
 

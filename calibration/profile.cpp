@@ -3,6 +3,8 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
+
 #include "calibration/profile.pb.h"
 #include "core/text/diagnostics.hpp"
 #include "core/text/textproto.hpp"
@@ -25,6 +27,8 @@ CalibrationProfile::Errors read_errors(const calibration::Errors& from) {
 
 std::string_view to_text(CalibrationProfile::Knowledge knowledge) {
   switch (knowledge) {
+    case CalibrationProfile::Knowledge::unknown:
+      return "unknown";
     case CalibrationProfile::Knowledge::identified:
       return "identified";
     case CalibrationProfile::Knowledge::loose:
@@ -61,12 +65,13 @@ std::string CalibrationProfile::to_text() const {
     to.set_high(from.high);
     to.set_knowledge(from.knowledge == Knowledge::identified ? calibration::IDENTIFIED
                      : from.knowledge == Knowledge::loose    ? calibration::LOOSE
-                                                             : calibration::FREE);
+                     : from.knowledge == Knowledge::free     ? calibration::FREE
+                                                             : calibration::KNOWLEDGE_UNSPECIFIED);
     to.set_stamp(from.stamp == Stamp::calibrated ? calibration::CALIBRATED : calibration::TRANSFERRED);
   }
   write(before, *message.mutable_before());
   write(training, *message.mutable_training());
-  write(hold_out, *message.mutable_hold_out());
+  if (hold_out.count > 0) write(hold_out, *message.mutable_hold_out());
   message.set_lambda(lambda);
   message.set_unmatched(unmatched);
   message.set_outliers(outliers);
@@ -95,11 +100,14 @@ CalibrationProfile CalibrationProfile::read(const SourceText& source) {
       diagnostics.error("missing-field", "the parameter has no name or no value", place,
                         "write parameter { name: \"flow.wqe_latency\" value: \"1.2us\" }");
     }
+    if (std::ranges::find(profile.parameters, from.name(), &Parameter::name) != profile.parameters.end())
+      diagnostics.error("duplicate-setting", in_quotes(from.name()) + " stands twice", place, "keep one of the two");
     Parameter& to = profile.parameters.emplace_back();
     to = {from.name(), from.value(), from.start(), from.minimum(), from.maximum(), from.low(), from.high()};
     to.knowledge = from.knowledge() == calibration::IDENTIFIED ? Knowledge::identified
                    : from.knowledge() == calibration::FREE     ? Knowledge::free
-                                                               : Knowledge::loose;
+                   : from.knowledge() == calibration::LOOSE    ? Knowledge::loose
+                                                               : Knowledge::unknown;
     to.stamp = from.stamp() == calibration::TRANSFERRED ? Stamp::transferred : Stamp::calibrated;
     to.line = place.line;
   }

@@ -15,7 +15,7 @@
 namespace weft {
 
 struct CalibrationProfile {
-  enum class Knowledge : std::uint8_t { identified, loose, free };
+  enum class Knowledge : std::uint8_t { unknown, identified, loose, free };
   enum class Stamp : std::uint8_t { calibrated, transferred };
   struct Input {
     std::string role;
@@ -28,9 +28,9 @@ struct CalibrationProfile {
     std::string start;
     std::string minimum;
     std::string maximum;
-    std::string low;
+    std::string low;  ///< of its interval; empty if none was found, like the next
     std::string high;
-    Knowledge knowledge = Knowledge::loose;
+    Knowledge knowledge = Knowledge::unknown;
     Stamp stamp = Stamp::calibrated;
     int line = 0;  ///< in the file that it was read from
   };
@@ -47,7 +47,7 @@ struct CalibrationProfile {
   std::vector<Parameter> parameters;
   Errors before;
   Errors training;
-  Errors hold_out;
+  Errors hold_out;  ///< count 0: nothing was held out, and the others say nothing
   double lambda = 0;
   std::uint64_t unmatched = 0;
   std::uint64_t outliers = 0;

@@ -16,30 +16,22 @@ Evaluations::Evaluations(Costs costs, std::uint64_t points_max, std::function<bo
     : costs_(std::move(costs)), points_max_(points_max), stop_(std::move(stop)), watch_(std::move(watch)) {}
 
 bool Evaluations::look_at(std::span<const FitPoint> points, std::vector<double>& costs) {
-  std::vector<FitPoint> fresh;    // not looked at before
-  std::vector<FitPoint> unknown;  // of these, those whose cost is not known either
+  std::vector<FitPoint> fresh;
   for (const FitPoint& point : points) {
-    if (looked_at_.contains(point) || std::ranges::find(fresh, point) != fresh.end()) continue;
-    fresh.push_back(point);
-    if (!costs_of_.contains(point)) unknown.push_back(point);
+    if (!costs_of_.contains(point) && std::ranges::find(fresh, point) == fresh.end()) fresh.push_back(point);
   }
-  is_over_ = is_over_ || points_ + fresh.size() > points_max_ || (stop_ && stop_());
+  is_over_ = is_over_ || costs_of_.size() + fresh.size() > points_max_ || (stop_ && stop_());
   if (is_over_) return false;
-  if (!unknown.empty()) {
-    const std::vector<double> found = costs_(unknown);
-    WEFT_CHECK(found.size() == unknown.size(), "every point has a cost");
-    for (std::size_t i = 0; i < unknown.size(); ++i) {
+  if (!fresh.empty()) {
+    const std::vector<double> found = costs_(fresh);
+    WEFT_CHECK(found.size() == fresh.size(), "every point has a cost");
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
       WEFT_CHECK(!std::isnan(found[i]), "a cost is a number");
-      costs_of_[unknown[i]] = found[i];
+      const auto at = costs_of_.emplace(std::move(fresh[i]), found[i]).first;
+      if (best_ != nullptr && found[i] >= best_cost_) continue;
+      best_ = &at->first;
+      best_cost_ = found[i];
     }
-  }
-  points_ += fresh.size();
-  for (FitPoint& point : fresh) {
-    const double cost = costs_of_.at(point);
-    const auto at = looked_at_.emplace(std::move(point), true).first;
-    if (best_ != nullptr && cost >= best_cost_) continue;
-    best_ = &at->first;
-    best_cost_ = cost;
   }
   costs.clear();
   for (const FitPoint& point : points) costs.push_back(costs_of_.at(point));

@@ -5,9 +5,9 @@
 // point; chosen by name from searches().
 //
 // Invariants
-//   1. Which points are looked at depends on parameters, costs and the search's own settings: not
-//      on threads, and not on which costs were known beforehand. So a search that was cut off goes
-//      on where it stopped if it is run again with the costs it has paid for.
+//   1. Which points are looked at depends on parameters, costs and the search's own settings, and
+//      on nothing else. So a search that was cut off goes on where it stopped if it is run again
+//      with the costs that it has paid for.
 //   2. The best point is one that was looked at; of points of equal cost the first.
 // Threads: belongs to one thread; a cost may use others inside.
 #pragma once
@@ -33,12 +33,9 @@ class Evaluations {
   /// Called after every batch.
   using Watch = std::function<void(const Evaluations&)>;
 
-  /// No more than `points_max` points are looked at, those with known costs included. `stop` is
-  /// asked before each batch; may be null.
+  /// No more than `points_max` points are looked at. `stop` is asked before each batch; may be null.
   Evaluations(Costs costs, std::uint64_t points_max, std::function<bool()> stop = nullptr, Watch watch = nullptr);
 
-  /// A cost that was paid for before.
-  void know(FitPoint point, double cost) { costs_of_[std::move(point)] = cost; }
   /// Costs by point, and true; or false if the search is to end.
   bool look_at(std::span<const FitPoint> points, std::vector<double>& costs);
 
@@ -46,7 +43,7 @@ class Evaluations {
   /// Requires: has_best().
   const FitPoint& best() const { return *best_; }
   double best_cost() const { return best_cost_; }
-  std::uint64_t points() const { return points_; }  ///< looked at, each once
+  std::uint64_t points() const { return costs_of_.size(); }  ///< looked at, each once
   std::uint64_t points_max() const { return points_max_; }
   bool is_over() const { return is_over_; }  ///< budget spent, or stopped
 
@@ -55,11 +52,9 @@ class Evaluations {
   std::uint64_t points_max_;
   std::function<bool()> stop_;
   Watch watch_;
-  std::map<FitPoint, double> costs_of_;
-  std::map<FitPoint, bool> looked_at_;
-  const FitPoint* best_ = nullptr;  ///< a key of looked_at_
+  std::map<FitPoint, double> costs_of_;  ///< of points that were looked at
+  const FitPoint* best_ = nullptr;       ///< a key of costs_of_
   double best_cost_ = std::numeric_limits<double>::infinity();
-  std::uint64_t points_ = 0;
   bool is_over_ = false;
 };
 

@@ -239,11 +239,11 @@ std::string param_text(const ParamSpec& spec, double number) {
     case ParamKind::duration:
       return to_text(Duration::ticks(whole));
     case ParamKind::bytes:
-      return fmt::format("{}B", whole);
+      return to_text(Bytes::of(whole));
     case ParamKind::bandwidth:
-      return fmt::format("{}bps", whole);
+      return to_text(Bandwidth::bps(whole));
     case ParamKind::length:
-      return fmt::format("{}mm", whole);
+      return to_text(Length::millimetres(whole));
     default:
       return fmt::format("{}", whole);
   }

@@ -60,12 +60,13 @@ TEST(MeasuredTimes, TablesOfRunsAreRead) {
 }
 
 TEST(MeasuredTimes, RowsWithoutATimeAreLeftOutAndCounted) {
-  const MeasuredTimes flows = read("src,dst,fct_us\na,b,10\na,c,nan\na,d,-5\na,e,0\na,f,fast\n,,7\na,g,11\n");
+  const MeasuredTimes flows =
+      read("src,dst,fct_us,multiplicity\na,b,10,1\na,c,nan,1\na,d,-5,1\na,e,0,1\na,f,fast,1\n,b,7,1\na,b,7,8\na,g,11,1\n");
   EXPECT_EQ(flows.times.size(), 2U);
-  EXPECT_EQ(flows.rows_left_out, 5U);
+  EXPECT_EQ(flows.rows_left_out, 6U);
   std::vector<std::string> reasons;
   for (const LeftOutRows& rows : flows.left_out) reasons.push_back(rows.first.code);
-  EXPECT_EQ(reasons, (std::vector<std::string>{"no-time", "negative-duration", "bad-value", "several-flows"}));
+  EXPECT_EQ(reasons, (std::vector<std::string>{"no-time", "negative-duration", "bad-value", "no-value", "several-flows"}));
 }
 
 TEST(MeasuredTimes, WhatNobodyCouldReadIsAnError) {
@@ -104,6 +105,31 @@ TEST(MatchTimes, ByEndsAndSizeInOrderOfStart) {
 
 TEST(MatchTimes, NothingIsGuessedWhereOneOfSeveralIsMissing) {
   const MeasuredTimes measured = read("src,dst,fct_us\na,b,30\n");
+  const std::vector<TimedEntity> simulated = {flow("a", "b", 1000, 0.1, 1), flow("a", "b", 1000, 0.2, 3)};
+  EXPECT_TRUE(std::isnan(match_times(measured, simulated)[0]));
+}
+
+// What one row does not say does not make others say less.
+TEST(MatchTimes, EachRowGoesByWhatItSays) {
+  const MeasuredTimes measured = read("job,iteration,duration_s\na,0,1\n,1,2\n");
+  std::vector<TimedEntity> simulated(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    simulated[i].of = TimedKind::iteration;
+    simulated[i].job = i == 0 ? "b" : "a";
+    simulated[i].iteration = i == 2 ? 1 : 0;
+    simulated[i].time_s = static_cast<double>(i);
+  }
+  EXPECT_EQ(match_times(measured, simulated), (std::vector<double>{1, 2}));
+}
+
+TEST(MatchTimes, NothingBelongsToWhatHasNoSuchNumber) {
+  const MeasuredTimes measured = read("src,dst,fct_us\na,b,10\n");
+  EXPECT_TRUE(std::isnan(match_times(measured, std::vector{flow("a", "b", 1000, 0, 1)}, MatchBy::input_row)[0]));
+}
+
+// Of two flows that nothing tells apart, one was earlier, but the table does not say which.
+TEST(MatchTimes, SeveralAlikeNeedTheirStart) {
+  const MeasuredTimes measured = read("src,dst,fct_us\na,b,30\na,b,10\n");
   const std::vector<TimedEntity> simulated = {flow("a", "b", 1000, 0.1, 1), flow("a", "b", 1000, 0.2, 3)};
   EXPECT_TRUE(std::isnan(match_times(measured, simulated)[0]));
 }

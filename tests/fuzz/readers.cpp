@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "calibration/measured_times.hpp"
+#include "calibration/nccl_tests.hpp"
 #include "calibration/profile.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/source_text.hpp"
@@ -129,6 +130,7 @@ constexpr std::array kReaders = {
     FuzzedReader{"gavel_throughputs", [](const std::string& path) { describe_measurements(path, "gavel-throughputs"); }},
     FuzzedReader{"cluster_summary", [](const std::string& path) { describe_measurements(path, "helios-summary"); }},
     FuzzedReader{"measured_times", read_measured},
+    FuzzedReader{"nccl_tests", [](const std::string& path) { read_nccl_tests(SourceText::read(path), ""); }},
     FuzzedReader{"calibration_profile", [](const std::string& path) { CalibrationProfile::read(SourceText::read(path)); }},
     FuzzedReader{"virtual_clusters", [](const std::string& path) { describe_measurements(path, "helios-vc"); }},
 };

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -18,15 +16,17 @@
 #include "core/engine/parallel_loop.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/manifest.hpp"
+#include "core/values/random.hpp"
 #include "tools/calibrate/candidate_journal.hpp"
 #include "tools/calibrate/simulated_times.hpp"
+#include "tools/simulation/run.hpp"
 
 namespace weft {
 
 namespace {
 
 constexpr std::array lambda_steps = {0.1, 0.3, 0.5, 1.0, 2.0, 5.0};  // in sigma; 0 goes before
-constexpr double mape_stays = 1.01;                                  // times that of lambda = 0
+constexpr double mape_stays = 1.001;                                 // times that of lambda = 0
 // In robust standard deviations, 1.4826 times the median of absolute deviations.
 constexpr double outlier_deviations = 5;
 constexpr double deviations_per_mad = 1.4826;
@@ -37,6 +37,8 @@ double median(std::vector<double> values) {
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
+
+constexpr std::uint64_t seed_of_hold_out = 1;
 
 /// Some of a list, by their places.
 std::vector<double> at_places(std::span<const double> all, std::span<const std::size_t> places) {
@@ -58,12 +60,12 @@ class Calibrator {
     match();
     divide();
     result_.start = space_.start();
-    CandidateJournal journal(options_.journal, journal_title());
+    CandidateJournal journal(options_.journal, journal_title(), space_.parameters().size());
     journal_ = &journal;
     best_ = result_.start;
     search_all();
     if (options_.drops_outliers && !is_over()) drop_outliers();
-    if (!is_over()) find_intervals();
+    if (!result_.stopped) find_intervals();
     result_.best = best_;
     tell();
     return std::move(result_);
@@ -77,26 +79,50 @@ class Calibrator {
   }
 
   void match() {
-    result_.before_s = measured_.match(simulate_times(scenario_at(space_.start()), kinds_), options_.match);
+    result_.before_s = measured_.match(simulate_times(scenario_, kinds_), options_.match);
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       (std::isnan(result_.before_s[i]) ? result_.unmatched : matched_).push_back(i);
     }
     if (!matched_.empty()) return;
     fail("nothing-matches", fmt::format("no measured {} belongs to a simulated one", to_text(measured_.kind_of(0))),
          SourcePlace::named(measured_.file_of(0)),
-         fmt::format("the first is {}; names of ends are those of `weft topology show`, ops and jobs those of the scenario",
+         fmt::format("the first is {}; ends are called as `weft topology show` calls them, ops and jobs as the scenario does",
                      in_quotes(measured_[0].to_text())));
   }
 
-  void divide() {
+  /// In order of size and time. Repetitions, which nothing but their times tells apart, are one.
+  std::vector<std::vector<std::size_t>> units() const {
     std::vector<std::size_t> order = matched_;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-      return std::tuple(measured_.kind_of(i), measured_[i].size_bytes.value_or(0), measured_[i].time_s);
+      return std::tuple(measured_.kind_of(i), measured_[i].size_bytes.value_or(0), result_.before_s[i], measured_[i].time_s);
     });
+    std::vector<std::vector<std::size_t>> all;
+    for (const std::size_t i : order) {
+      const bool repeats = !all.empty() && measured_.kind_of(i) != TimedKind::flow &&
+                           measured_.kind_of(all.back().front()) == measured_.kind_of(i) &&
+                           result_.before_s[all.back().front()] == result_.before_s[i];
+      if (!repeats) all.emplace_back();
+      all.back().push_back(i);
+    }
+    return all;
+  }
+
+  void divide() {
+    const std::vector<std::vector<std::size_t>> all = units();
     result_.is_held_out.assign(measured_.size(), false);
     const auto taken = [&](std::size_t i) { return std::floor(static_cast<double>(i) * options_.hold_out); };
-    for (std::size_t i = 0; i < order.size(); ++i) result_.is_held_out[order[i]] = taken(i + 1) > taken(i);
+    RandomStream random(seed_of_hold_out, 0, 0);
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (taken(i + 1) == taken(i)) continue;
+      for (const std::size_t time : all[begin + random.below(i + 1 - begin)]) result_.is_held_out[time] = true;
+      begin = i + 1;
+    }
     for (const std::size_t i : matched_) (result_.is_held_out[i] ? held_out_ : training_).push_back(i);
+    take_training();
+  }
+
+  void take_training() {
     if (training_.size() <= space_.parameters().size()) {
       fail("too-few-measurements",
            fmt::format("{} measured times are too few to find {} parameters", training_.size(), space_.parameters().size()),
@@ -185,13 +211,13 @@ class Calibrator {
     result_.lambda = options_.lambda.value_or(0);
     if (options_.lambda || is_over()) return;
     const std::vector<double> simulated = at_places(times_at(best_), training_);
-    const Objective by_range(measured_s(training_), ErrorScale::range);
-    const std::vector<double> errors = by_range.residuals(simulated);
+    const std::vector<double> errors = objective_->residuals(simulated);
     const double count = static_cast<double>(errors.size());
     const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / count;
     double squares = 0;
     for (const double error : errors) squares += (error - mean) * (error - mean);
     result_.sigma = std::sqrt(squares / count);
+    if (result_.sigma == 0) return;
     const FitPoint without = best_;
     const double mape_max = mape_stays * journal_->known().at(without).mape;
     FitPoint chosen = without;
@@ -209,15 +235,15 @@ class Calibrator {
   /// The fit is made once more without them.
   void drop_outliers() {
     const std::vector<double> times_s = times_at(best_);
-    const std::vector<std::size_t> outliers = outliers_of(times_s, training_);
-    if (outliers.empty()) return;
-    std::erase_if(training_, [&](std::size_t i) { return std::ranges::binary_search(outliers, i); });
-    objective_.emplace(measured_s(training_), options_.scale);
+    result_.dropped = outliers_of(times_s, training_);
+    if (result_.dropped.empty()) return;
+    std::erase_if(training_, [&](std::size_t i) { return std::ranges::binary_search(result_.dropped, i); });
+    take_training();
     // Candidates come to something else now.
-    CandidateJournal none("", "");
-    CandidateJournal* const kept = std::exchange(journal_, &none);
+    CandidateJournal again(options_.journal.empty() ? "" : options_.journal + ".dropped", journal_title(),
+                           space_.parameters().size());
+    journal_ = &again;
     search(result_.lambda, false);
-    journal_ = kept;
   }
 
   /// Ascending.
@@ -239,9 +265,13 @@ class Calibrator {
     return outliers_among(places, of_places.residuals(at_places(times_s, places)));
   }
 
+  /// Thrown through the search for intervals.
+  struct Stopped {};
+
   void find_intervals() {
-    report("finding intervals", journal_->known().contains(best_) ? journal_->known().at(best_).mape : 0);
+    report("finding intervals", 0);
     const auto errors_at = [&](std::span<const FitPoint> points) {
+      if (must_stop()) throw Stopped();
       std::vector<PointErrors> all;
       for (const std::vector<double>& times_s : times_at(points)) {
         PointErrors& errors = all.emplace_back();
@@ -251,9 +281,13 @@ class Calibrator {
       }
       return all;
     };
-    ConfidenceResult found = find_confidence(space_.parameters(), best_, errors_at, options_.confidence);
-    best_ = std::move(found.best);
-    result_.confidence = std::move(found.parameters);
+    try {
+      ConfidenceResult found = find_confidence(space_.parameters(), best_, errors_at, options_.confidence);
+      best_ = std::move(found.best);
+      result_.confidence = std::move(found.parameters);
+    } catch (const Stopped&) {
+      // without intervals, then
+    }
   }
 
   TimeErrors errors_between(std::span<const double> times_s, std::span<const std::size_t> places) const {
@@ -273,7 +307,6 @@ class Calibrator {
     result_.after_s = times_at(result_.best);
     WEFT_CHECK(!result_.after_s.empty(), "the best candidate has a simulation");
     result_.before = errors_between(result_.before_s, matched_);
-    result_.after = errors_between(result_.after_s, matched_);
     result_.training = errors_between(result_.after_s, training_);
     result_.hold_out = errors_between(result_.after_s, held_out_);
     result_.outliers = outliers_of(result_.after_s, matched_);
@@ -281,10 +314,7 @@ class Calibrator {
 
   /// The same where candidates come to the same.
   std::string journal_title() const {
-    std::string inputs = scenario_.name + "\n" + std::to_string(scenario_.seed) + "\n" + scenario_.manifest.to_json();
-    for (const ParamSet& set : scenario_.parameters.all()) {
-      for (std::size_t i = 0; i < set.table().size(); ++i) inputs += set.value_text(i) + "\n";
-    }
+    std::string inputs = scenario_.name + "\n" + manifest_of(scenario_, RunOptions()).to_json();
     for (const FitParameter& parameter : space_.parameters()) inputs += parameter.name + "\n";
     for (const std::size_t i : training_) inputs += fmt::format("{} {:a}\n", i, measured_[i].time_s);
     inputs += fmt::format("{} {}\n", static_cast<int>(options_.scale), static_cast<int>(options_.match));

@@ -7,13 +7,14 @@
 // Model:
 //   1. The scenario as it stands is simulated. Measured times that nothing simulated belongs to
 //      are left out and told of.
-//   2. A share of the others is held out: every so many-th in order of size and time, so that both
-//      parts have all sizes.
+//   2. A share of the others is held out: one drawn from every so many in order of size and time,
+//      so that both parts have all sizes. Repetitions of a collective or an iteration stay together.
 //   3. A search (calibration/search) makes the objective small on the rest, with lambda = 0. Unless
 //      lambda is given, it goes on from there with lambda = 0.1, 0.3, 0.5, 1, 2 and 5 sigma, sigma
-//      being the standard deviation of the errors over the range of the times; the largest counts
-//      with which the mean percentage error stays (appendix C.1 of the paper).
-//   4. Every parameter gets an interval (calibration/confidence).
+//      being the standard deviation of the objective's errors; the largest counts with which the
+//      mean percentage error is no more than 1.001 times what it was (appendix C.1 of the paper).
+//   4. Every parameter gets an interval (calibration/confidence). Where the simulation around the
+//      best point leads to one that costs less, that is the best.
 // Results depend neither on threads nor on where a search was cut off before, unless it was cut off
 // by the clock.
 // Threads: one at a time; takes others inside.
@@ -41,7 +42,7 @@ struct CalibrationOptions {
   double hold_out = 0.25;             ///< share of the measured times, < 1
   MatchBy match = MatchBy::automatic;
   bool drops_outliers = false;
-  std::uint64_t points_max = 10'000;  ///< candidates of all searches together
+  std::uint64_t points_max = 10'000;  ///< candidates of all searches together, without intervals
   std::uint32_t threads = 1;
   ConfidenceOptions confidence = {};
   std::string journal = {};  ///< file of what candidates came to, to go on from; empty: none
@@ -53,7 +54,7 @@ struct CalibrationOptions {
     double mape = 0;  ///< the best so far
   };
   std::function<void(const Progress&)> progress = {};
-  /// Asked between candidates; the best so far is the result.
+  /// Asked between batches of candidates; the best so far is the result.
   std::function<bool()> stop = {};
 };
 
@@ -68,10 +69,9 @@ struct TimeErrors {
 struct CalibrationResult {
   FitPoint start;
   FitPoint best;
-  double sigma = 0;   ///< of errors over the range of the measured times, with lambda = 0
-  double lambda = 0;  ///< in these units
-  TimeErrors before;  ///< of all that were matched
-  TimeErrors after;
+  double sigma = 0;  ///< of the objective's errors with lambda = 0
+  double lambda = 0;
+  TimeErrors before;  ///< of all that were matched, with the scenario as it stands
   TimeErrors training;
   TimeErrors hold_out;
   std::vector<Confidence> confidence;  ///< by parameter; empty if it was stopped before
@@ -79,6 +79,7 @@ struct CalibrationResult {
   bool stopped = false;       ///< told to stop
   bool spent_budget = false;  ///< points_max
   std::vector<std::size_t> unmatched;
+  std::vector<std::size_t> dropped;  ///< outliers of the first fit that the second was made without
   /// Errors beyond five standard deviations, as the middle ones tell it, and 1 %.
   std::vector<std::size_t> outliers;
   std::vector<bool> is_held_out;  ///< by measured time

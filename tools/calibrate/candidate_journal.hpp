@@ -4,7 +4,7 @@
 // Where it sits: the calibrator asks it before it simulates, so that a search that was cut off,
 // or killed, goes on where it was.
 // Format: a line that says of what it is, then a line per candidate: its values and what it came
-// to, as hexadecimal doubles. A line that was cut off counts as not written.
+// to, as hexadecimal doubles. A line that was cut off, or is no such line, counts as not written.
 // Threads: one at a time.
 #pragma once
 
@@ -29,14 +29,16 @@ class CandidateJournal {
  public:
   /// `of`: a line that is the same exactly where candidates are. Empty path: nothing is kept.
   /// Throws InputError [other-journal] if the file is of something else, [cannot-write].
-  CandidateJournal(std::string path, const std::string& of);
+  CandidateJournal(std::string path, const std::string& of, std::size_t parameters);
 
   const std::map<FitPoint, CandidateErrors>& known() const { return known_; }
   void add(const FitPoint& point, const CandidateErrors& errors);
-  /// What was added is in the file.
+  /// What was added is in the file. Throws InputError [cannot-write].
   void flush();
 
  private:
+  [[noreturn]] void fail_to_write() const;
+
   std::string path_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   std::map<FitPoint, CandidateErrors> known_;

@@ -39,7 +39,10 @@ FitParameter fit_parameter(const ParamSpec& row, const std::string& name, const 
   parameter.maximum = param_number(row, row.fit.maximum);
   parameter.start = param_number(row, value);
   parameter.scale = row.fit.is_logarithmic ? FitParameter::Scale::logarithmic : FitParameter::Scale::linear;
-  parameter.grain = row.kind == ParamKind::real ? 0 : 1;
+  // As texts tell them apart: reals to seven digits, rates in Mb/s, others in units of their own.
+  parameter.grain = row.kind == ParamKind::real        ? (parameter.maximum - parameter.minimum) / 1e6
+                    : row.kind == ParamKind::bandwidth ? 1e6
+                                                       : 1;
   return parameter;
 }
 

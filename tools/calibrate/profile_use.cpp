@@ -2,6 +2,7 @@
 #include "tools/calibrate/profile_use.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -61,11 +62,13 @@ void note_profile(const CalibrationProfile& profile, const std::string& file, bo
          SourcePlace::named(file), "add --take-transferred to use the values all the same; they are not calibrated here");
   }
   scenario.manifest.add_input("profile", file, "textproto");
-  scenario.assumptions.push_back(
-      fmt::format("{}: {} of {}, fitted {} to {} measured times; mean error {:.1f} % of those, {:.1f} % of {} held out{}", file,
-                  joined(names_where(profile, [](const auto&) { return true; })), named(profile.machine),
-                  profile.date.substr(0, 10), profile.training.count, 100 * profile.training.mape, 100 * profile.hold_out.mape,
-                  profile.hold_out.count, is_other ? fmt::format(": transferred to {}", named(machine)) : std::string()));
+  std::string note = fmt::format("{}: {} of {}, fitted {} to {} measured times; mean error {:.1f} %", file,
+                                 joined(names_where(profile, [](const auto&) { return true; })), named(profile.machine),
+                                 profile.date.substr(0, 10), profile.training.count, 100 * profile.training.mape);
+  if (profile.hold_out.count > 0)
+    note += fmt::format(", {:.1f} % of {} held out", 100 * profile.hold_out.mape, profile.hold_out.count);
+  if (is_other) note += fmt::format(": transferred to {}", named(machine));
+  scenario.assumptions.push_back(std::move(note));
   const std::vector<std::string> unsure =
       names_where(profile, [](const auto& parameter) { return parameter.knowledge != CalibrationProfile::Knowledge::identified; });
   if (!unsure.empty())

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/text/diagnostics.hpp"
 #include "tools/results/result_sink.hpp"
 #include "tools/simulation/run.hpp"
 
@@ -79,7 +80,14 @@ class TimedSink final : public ResultSink {
 
 std::vector<TimedEntity> simulate_times(const Scenario& scenario, std::span<const TimedKind> kinds) {
   TimedSink sink(kinds);
-  finish_run(scenario, sink, RunOptions());
+  if (std::ranges::find(kinds, TimedKind::flow) == kinds.end()) {
+    finish_run(scenario, sink, RunOptions());
+  } else {
+    // Transfers of ranks that others stand for have no rows.
+    Scenario rank_by_rank = scenario;
+    rank_by_rank.parameters.apply("host.fold_ranks", "off", SourcePlace::named("host.fold_ranks"));
+    finish_run(rank_by_rank, sink, RunOptions());
+  }
   std::vector<TimedEntity> all = std::move(sink.flows);
   std::ranges::move(sink.others, std::back_inserter(all));
   return all;

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include <iostream>
 #include <memory>
 
+#include "calibration/nccl_tests.hpp"
 #include "calibration/profile.hpp"
 #include "calibration/search.hpp"
 #include "core/text/counted.hpp"
@@ -117,8 +119,6 @@ CalibrationProfile profile_of(const Scenario& scenario, const FitSpace& space, c
     to.start = space.text(i, result.start[i]);
     to.minimum = space.text(i, parameter.minimum);
     to.maximum = space.text(i, parameter.maximum);
-    to.low = to.minimum;
-    to.high = to.maximum;
     if (result.confidence.empty()) continue;
     const Confidence& confidence = result.confidence[i];
     to.low = space.text(i, confidence.low);
@@ -138,9 +138,10 @@ CalibrationProfile profile_of(const Scenario& scenario, const FitSpace& space, c
   return profile;
 }
 
-std::string meaning_of(const CalibrationProfile::Parameter& parameter, bool has_intervals) {
-  if (!has_intervals) return "no interval: stopped before";
+std::string meaning_of(const CalibrationProfile::Parameter& parameter) {
   switch (parameter.knowledge) {
+    case CalibrationProfile::Knowledge::unknown:
+      return "no interval: stopped before";
     case CalibrationProfile::Knowledge::identified:
       return "";
     case CalibrationProfile::Knowledge::loose:
@@ -151,23 +152,51 @@ std::string meaning_of(const CalibrationProfile::Parameter& parameter, bool has_
   return "";
 }
 
+/// What looks as if something were wrong with the measurements or the ranges.
+std::vector<std::string> doubts(const FitSpace& space, const MeasuredTables& measured, const CalibrationResult& result) {
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < result.confidence.size(); ++i) {
+    if (!result.confidence[i].is_outside) continue;
+    notes.push_back(
+        fmt::format("{} ends at {}, an end of what is looked at, and would go on: look further, or check the measurements",
+                    space.parameters()[i].name, space.text(i, result.best[i])));
+  }
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    if (!std::isnan(result.after_s[i])) ratios.push_back(result.after_s[i] / measured[i].time_s);
+  }
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  constexpr double likely = 3;
+  if (*middle > likely || *middle < 1 / likely)
+    notes.push_back(fmt::format("simulated times are {:.3g} times the measured ones in the middle: check units", *middle));
+  return notes;
+}
+
+/// Without blanks at its end.
+void print_line(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  fmt::print("{}\n", line);
+}
+
 void print_text(const CalibrationProfile& profile, const CalibrationResult& result) {
   std::size_t name_width = 9;
   std::size_t value_width = 6;
   std::size_t interval_width = 13;
-  const auto interval = [](const CalibrationProfile::Parameter& p) { return fmt::format("{} .. {}", p.low, p.high); };
+  const auto interval = [](const CalibrationProfile::Parameter& p) {
+    return p.low.empty() ? std::string() : fmt::format("{} .. {}", p.low, p.high);
+  };
   for (const CalibrationProfile::Parameter& p : profile.parameters) {
     name_width = std::max(name_width, p.name.size());
     value_width = std::max({value_width, p.value.size(), p.start.size()});
     interval_width = std::max(interval_width, interval(p).size());
   }
-  fmt::print("{:{}}  {:>{}}  {:>{}}  {:{}}\n", "parameter", name_width, "before", value_width, "fitted", value_width,
-             "95 % interval", interval_width);
-  for (const CalibrationProfile::Parameter& p : profile.parameters) {
-    const std::string row = fmt::format("{:{}}  {:>{}}  {:>{}}  {:{}}  {}", p.name, name_width, p.start, value_width, p.value,
-                                        value_width, interval(p), interval_width, meaning_of(p, !result.confidence.empty()));
-    fmt::print("{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
-  }
+  const auto print_row = [&](const auto& name, const auto& before, const auto& fitted, const auto& low_high, const auto& meaning) {
+    print_line(fmt::format("{:{}}  {:>{}}  {:>{}}  {:{}}  {}", name, name_width, before, value_width, fitted, value_width, low_high,
+                           interval_width, meaning));
+  };
+  print_row("parameter", "before", "fitted", "95 % interval", "");
+  for (const CalibrationProfile::Parameter& p : profile.parameters) print_row(p.name, p.start, p.value, interval(p), meaning_of(p));
   fmt::print("\n{:24}  {:>10}  {:>10}  {:>10}\n", "", "before", "fitted", "held out");
   const auto held_out = [&](const std::string& text) { return result.hold_out.count > 0 ? text : std::string("-"); };
   fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "measured times", result.before.count, result.training.count,
@@ -178,7 +207,7 @@ void print_text(const CalibrationProfile& profile, const CalibrationResult& resu
              percent_text(result.training.ordering_accuracy), held_out(percent_text(result.hold_out.ordering_accuracy)));
   fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "equation 3, s^2", fmt::format("{:.4g}", result.before.plain),
              fmt::format("{:.4g}", result.training.plain), held_out(fmt::format("{:.4g}", result.hold_out.plain)));
-  fmt::print("\nlambda {:.4g}{}, {} by {}\n", profile.lambda,
+  fmt::print("\nlambda {:.4g}{}, {} with {}\n", profile.lambda,
              result.sigma > 0 ? fmt::format(" ({:.3g} sigma)", profile.lambda / result.sigma) : std::string(),
              counted(profile.runs, "run", "runs"), profile.search);
 }
@@ -198,31 +227,50 @@ void list_times(const char* what, const std::vector<std::size_t>& which, const M
   if (which.size() > listed_max) std::fprintf(stderr, "  and %zu more; --table lists all\n", which.size() - listed_max);
 }
 
+/// As a field of CSV.
+std::string quoted(const std::string& text) {
+  std::string field = "\"";
+  for (const char c : text) field += c == '"' ? std::string(2, c) : std::string(1, c);
+  return field + "\"";
+}
+
 /// Every measured time beside the simulated ones, for plots.
-void write_table(const std::string& path, const MeasuredTables& measured, const CalibrationResult& result) {
-  OutputFile file(path);
+void write_table(OutputFile& file, const MeasuredTables& measured, const CalibrationResult& result) {
   file.write("file,line,what,size_bytes,ranks,measured_s,before_s,fitted_s,part,outlier\n");
   std::vector<bool> is_outlier(measured.size(), false);
+  std::vector<bool> is_dropped(measured.size(), false);
   for (const std::size_t i : result.outliers) is_outlier[i] = true;
+  for (const std::size_t i : result.dropped) is_dropped[i] = true;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const TimedEntity& one = measured[i];
     const auto number = [](const std::optional<std::uint64_t>& n) { return n ? fmt::format("{}", *n) : std::string(); };
     const bool is_matched = !std::isnan(result.before_s[i]);
     const auto seconds = [&](double time_s) { return is_matched ? fmt::format("{}", time_s) : std::string(); };
-    file.write(fmt::format("\"{}\",{},\"{}\",{},{},{},{},{},{},{}\n", measured.file_of(i), one.line, one.to_text(),
+    file.write(fmt::format("{},{},{},{},{},{},{},{},{},{}\n", quoted(measured.file_of(i)), one.line, quoted(one.to_text()),
                            number(one.size_bytes), number(one.ranks), one.time_s, seconds(result.before_s[i]),
                            seconds(result.after_s[i]),
                            !is_matched             ? "unmatched"
                            : result.is_held_out[i] ? "held_out"
+                           : is_dropped[i]         ? "dropped"
                                                    : "training",
                            is_outlier[i] ? 1 : 0));
   }
   file.commit();
 }
 
+/// FILE.csv, or FILE:nccl-tests, perhaps with :KIND.
 MeasuredTables read_tables(const std::vector<std::string>& files) {
+  constexpr std::string_view nccl_tests = ":nccl-tests";
   std::vector<MeasuredTimes> tables;
-  for (const std::string& file : files) tables.push_back(read_measured_times(SourceText::read(file)));
+  for (const std::string& text : files) {
+    const std::size_t at = text.find(nccl_tests);
+    const std::string rest = at == std::string::npos ? "" : text.substr(at + nccl_tests.size());
+    if (at == std::string::npos || (!rest.empty() && rest.front() != ':')) {
+      tables.push_back(read_measured_times(SourceText::read(text)));
+    } else {
+      tables.push_back(read_nccl_tests(SourceText::read(text.substr(0, at)), rest.empty() ? rest : rest.substr(1)));
+    }
+  }
   return MeasuredTables(std::move(tables));
 }
 
@@ -251,7 +299,15 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
         std::fprintf(stderr, "note: %s: %s\n", table.file.c_str(), rows.to_text().c_str());
     }
   }
-  if (options.anew) std::remove(how.journal.c_str());
+  const std::string journals[] = {how.journal, how.journal + ".dropped"};
+  const auto remove_journals = [&] {
+    for (const std::string& journal : journals) std::remove(journal.c_str());
+  };
+  if (options.anew) remove_journals();
+  // Before the search, so that a place where nothing can be written is not found after it.
+  OutputFile file(options.out);
+  std::optional<OutputFile> table;
+  if (!options.table.empty()) table.emplace(options.table);
   const bool shows_progress = stderr_is_terminal() && !options.quiet;
   how.progress = [&](const CalibrationOptions::Progress& now) {
     if (!shows_progress) return;
@@ -270,17 +326,22 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
   if (shows_progress) std::fprintf(stderr, "\r\033[K");
 
   const CalibrationProfile profile = profile_of(scenario, space, measured, result, options.search);
-  OutputFile file(options.out);
   file.write(profile.to_text());
   file.commit();
-  if (!options.table.empty()) write_table(options.table, measured, result);
-  if (!result.stopped) std::remove(how.journal.c_str());
+  if (table) write_table(*table, measured, result);
+  const bool is_whole = !result.stopped && !result.spent_budget;
+  if (is_whole) remove_journals();
   if (!options.quiet) {
-    list_times("belong to nothing simulated", result.unmatched, measured, nullptr);
+    list_times("belong to nothing simulated, or not to one alone", result.unmatched, measured, nullptr);
+    list_times("were far off and dropped", result.dropped, measured, nullptr);
     list_times("are far off", result.outliers, measured, &result.after_s);
+    for (const std::string& note : doubts(space, measured, result)) std::fprintf(stderr, "note: %s\n", note.c_str());
     if (result.spent_budget)
-      std::fprintf(stderr, "note: the search ended with --runs=%llu, not where nothing gets better\n",
+      std::fprintf(stderr,
+                   "note: the search ended with --runs=%llu, not where nothing gets better; with more it goes on from there\n",
                    static_cast<unsigned long long>(options.runs));
+    if (result.stopped && !told_to_stop)
+      std::fprintf(stderr, "note: the search ended with --minutes=%g; the same command goes on from there\n", options.minutes);
   }
   if (options.json) {
     nlohmann::ordered_json json;
@@ -300,7 +361,7 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
     };
     add("before", result.before);
     add("training", result.training);
-    add("hold_out", result.hold_out);
+    if (result.hold_out.count > 0) add("hold_out", result.hold_out);
     json["sigma"] = result.sigma;
     json["lambda"] = profile.lambda;
     json["unmatched"] = profile.unmatched;
@@ -334,7 +395,8 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       "collectives.csv and iterations.csv of a run are such tables. `weft modules` says what may be fitted, and from where to\n"
       "where; flow.wqe_latency=0ns..5us looks there instead.");
   RunFlags& flags = options->flags;
-  command->add_option("--scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");
+  command->add_option("scenario,--scenario", flags.scenario_file, "Scenario in protobuf text format")
+      ->type_name("SCENARIO.textproto");
   command->add_option("--topology", flags.topology, "Topology, without a scenario; as of weft run")->type_name("FILE[:format]");
   command->add_option("--workload", flags.workload, "Workload, without a scenario")->type_name("FILE[:format]");
   command->add_option("--flows", flags.flows, "Flow list, without a scenario: hpcc")->type_name("FILE[:format]");
@@ -346,8 +408,8 @@ void add_calibrate_command(CLI::App& app, Action& action) {
                           ->type_name("N")
                           ->capture_default_str()
                           ->transform(whole_number<std::uint64_t>());
-  command->add_option("--measured", options->measured, "Table of measured times, repeatable")
-      ->type_name("FILE.csv")
+  command->add_option("--measured", options->measured, "Table of measured times: CSV, or what nccl-tests prints; repeatable")
+      ->type_name("FILE[:nccl-tests[:KIND]]")
       ->required()
       ->allow_extra_args(false);
   command->add_option("--fit", options->fit, "Parameters to find, in the order in which hill climbing takes them")
@@ -369,8 +431,8 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       ->check(one_of({"per_flow", "range"}));
   command
       ->add_option("--lambda", options->lambda,
-                   "Weight of the order of times: a number, or auto: the largest of up to five standard deviations that does not "
-                   "raise the mean error")
+                   "Weight of the order of times: a number, or auto: the largest of up to five standard deviations with which the "
+                   "mean error is no more than 1.001 times what it is without")
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--hold-out", options->hold_out, "Share of the measured times that the search does not see")
@@ -392,7 +454,10 @@ void add_calibrate_command(CLI::App& app, Action& action) {
   command->add_option("--minutes", options->minutes, "Time to search, at most; the result then depends on the machine")
       ->type_name("N")
       ->check(CLI::Range(0.0, 1e6));
-  command->add_option("--threads", options->threads, "Candidates simulated side by side; the fit does not depend on it")
+  command
+      ->add_option("--threads", options->threads,
+                   "Candidates simulated side by side, up to four while hill climbing searches, one with NLopt; the fit does not "
+                   "depend on it")
       ->type_name("N")
       ->capture_default_str()
       ->transform(whole_number<std::uint32_t>(1, 1024));

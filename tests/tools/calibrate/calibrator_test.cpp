@@ -140,8 +140,8 @@ TEST_F(Calibration, GoesOnWhereItWasCutOff) {
   EXPECT_TRUE(cut.stopped);
   EXPECT_TRUE(cut.confidence.empty());
   EXPECT_LT(cut.training.mape, cut.before.mape);
-  // A kill in the middle of a line.
-  std::ofstream(path("journal"), std::ios::app) << "0x1p+3 0x1";
+  // What is no such line, and a kill in the middle of one.
+  std::ofstream(path("journal"), std::ios::app) << "junk\nnan nan nan nan nan nan\n0x1p+3 0x1";
   how.stop = nullptr;
   const CalibrationResult resumed = calibrate(own, space, tables, how);
   EXPECT_EQ(resumed.best, whole.best);
@@ -157,6 +157,9 @@ TEST_F(Calibration, AJournalOfOtherCandidatesIsRefused) {
   calibrate(own, FitSpace(own, names, "--fit"), tables, how);
   const FitSpace other(own, std::vector<std::string>{"flow.receive_latency"}, "--fit");
   EXPECT_EQ(code_of([&] { calibrate(own, other, tables, how); }), "other-journal");
+  Scenario packets = own;
+  packets.mode = Mode::packet;
+  EXPECT_EQ(code_of([&] { calibrate(packets, FitSpace(own, names, "--fit"), tables, how); }), "other-journal");
 }
 
 TEST_F(Calibration, TimesThatAreFarOffAreNamedAndMayBeDropped) {
@@ -171,7 +174,9 @@ TEST_F(Calibration, TimesThatAreFarOffAreNamedAndMayBeDropped) {
   const CalibrationResult found = calibrate(own, space, MeasuredTables({dirty}), how);
   std::vector<std::size_t> tripled;
   for (std::size_t i = 0; i < dirty.times.size(); i += 30) tripled.push_back(i);
+  EXPECT_EQ(found.dropped, tripled);
   EXPECT_EQ(found.outliers, tripled);
+  EXPECT_EQ(found.training.count, 290U);
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(found.best[i], values[i], 0.05 * values[i]) << names[i];
 }
 
@@ -181,6 +186,98 @@ TEST_F(Calibration, WhatCannotBeHeldAgainstAnythingIsAnError) {
   const auto of = [](const std::string& text) { return MeasuredTables({read_measured_times(SourceText("m.csv", text))}); };
   EXPECT_EQ(code_of([&] { calibrate(own, space, of("src,dst,fct_ns\nhost98,host99,5\n"), options()); }), "nothing-matches");
   EXPECT_EQ(code_of([&] { calibrate(own, space, of("input_row,fct_ns\n0,5\n1,6\n2,7\n"), options()); }), "too-few-measurements");
+}
+
+// With a weight of the order that outweighs everything, another point is the best.
+TEST_F(Calibration, LambdaCounts) {
+  const Scenario own = scenario();
+  const FitSpace space(own, names, "--fit");
+  const MeasuredTables tables = measured(truth, 0.05);
+  CalibrationOptions how = options();
+  how.lambda = 0;
+  const CalibrationResult without = calibrate(own, space, tables, how);
+  how.lambda = 1e4;
+  const CalibrationResult with = calibrate(own, space, tables, how);
+  EXPECT_NE(with.best, without.best);
+  EXPECT_GE(with.training.ordering_accuracy, without.training.ordering_accuracy);
+  how.lambda = std::nullopt;
+  const CalibrationResult found = calibrate(own, space, tables, how);
+  // Errors of 5 %, as logarithms.
+  EXPECT_NEAR(found.sigma, 0.05, 0.01);
+  EXPECT_LE(found.lambda, 5 * found.sigma);
+}
+
+// Four repetitions of each size are held out together or not at all, and of every four sizes one is,
+// not always the slowest.
+TEST_F(Calibration, RepetitionsAreHeldOutTogether) {
+  const std::string workload = folder_.write("sweep.textproto",
+                                             "ranks: 16 role { name: \"all\" "
+                                             "op { name: \"a\" collective { type: ALL_REDUCE size: \"10kB\" } } "
+                                             "op { name: \"b\" collective { type: ALL_REDUCE size: \"40kB\" } deps: \"a\" } "
+                                             "op { name: \"c\" collective { type: ALL_REDUCE size: \"160kB\" } deps: \"b\" } "
+                                             "op { name: \"d\" collective { type: ALL_REDUCE size: \"640kB\" } deps: \"c\" } }");
+  RunFlags flags;
+  flags.topology = path("fat_tree.textproto");
+  flags.workload = workload;
+  const Scenario own = load_scenario(flags);
+  std::string text = "kind,ranks,size_bytes,time_us\n";
+  for (const int size : {10'000, 40'000, 160'000, 640'000}) {
+    for (int i = 0; i < 4; ++i) text += fmt::format("all_reduce,16,{},{}\n", size, 200 + size / 1000 + i);
+  }
+  const FitSpace space(own, std::vector<std::string>{"flow.wqe_latency"}, "--fit");
+  const CalibrationResult found =
+      calibrate(own, space, MeasuredTables({read_measured_times(SourceText("m.csv", text))}), options());
+  EXPECT_EQ(found.hold_out.count, 4U);
+  for (std::size_t size = 0; size < 4; ++size) {
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(found.is_held_out[4 * size + i], found.is_held_out[4 * size]);
+  }
+}
+
+TEST_F(Calibration, DroppingMayLeaveTooLittle) {
+  const Scenario own = scenario();
+  const FitSpace space(own, std::vector<std::string>{"flow.nvlink_latency", "flow.staging_latency"}, "--fit");
+  MeasuredTimes few = measured(truth, 0.001).tables().front();
+  few.times.resize(3);
+  few.times[2].time_s *= 50;
+  CalibrationOptions how = options();
+  how.hold_out = 0;
+  how.drops_outliers = true;
+  EXPECT_EQ(code_of([&] { calibrate(own, space, MeasuredTables({few}), how); }), "too-few-measurements");
+}
+
+// Told to stop while intervals are found, it ends without them.
+TEST_F(Calibration, StopsBetweenIntervals) {
+  const Scenario own = scenario();
+  const FitSpace space(own, names, "--fit");
+  CalibrationOptions how = options();
+  bool finds_intervals = false;
+  how.progress = [&](const CalibrationOptions::Progress& now) { finds_intervals = std::string(now.doing) == "finding intervals"; };
+  how.stop = [&] { return finds_intervals; };
+  const CalibrationResult found = calibrate(own, space, measured(truth, 0.02), how);
+  EXPECT_TRUE(found.stopped);
+  EXPECT_TRUE(found.confidence.empty());
+  EXPECT_LT(found.training.mape, 0.02);
+}
+
+// Without noise the times tell a real number to as many digits as it is told.
+TEST_F(Calibration, RealsAreKnownWithoutNoise) {
+  const Scenario own = scenario();
+  const FitSpace space(own, std::vector<std::string>{"flow.network_efficiency"}, "--fit");
+  const CalibrationResult found = calibrate(own, space, measured({truth[2]}, 0), options());
+  EXPECT_NEAR(found.best[0], 0.93, 1e-5);
+  EXPECT_TRUE(found.confidence[0].is_identified);
+}
+
+// Times of another unit end at an end of the range, which is not knowledge.
+TEST_F(Calibration, AnEndThatIsNotTheEndIsNoKnowledge) {
+  const Scenario own = scenario();
+  const FitSpace space(own, std::vector<std::string>{"flow.wqe_latency"}, "--fit");
+  MeasuredTimes late = measured(truth, 0.02).tables().front();
+  for (TimedEntity& time : late.times) time.time_s += 1e-3;
+  const CalibrationResult found = calibrate(own, space, MeasuredTables({late}), options());
+  EXPECT_EQ(found.best[0], space.parameters()[0].maximum);
+  EXPECT_TRUE(found.confidence[0].is_outside);
+  EXPECT_FALSE(found.confidence[0].is_identified);
 }
 
 TEST_F(Calibration, UnmatchedTimesAreLeftOutAndTold) {
@@ -254,6 +351,8 @@ TEST_F(Calibration, ProfilesAreChecked) {
     return code_of([&] { take_profile(path("profile.textproto"), settings); });
   };
   EXPECT_EQ(code("date: \"2026-01-31T02:15:00Z\""), "missing-field");
+  EXPECT_EQ(code("parameter { name: \"flow.mtu\" value: \"1kB\" } parameter { name: \"flow.mtu\" value: \"2kB\" }"),
+            "duplicate-setting");
   EXPECT_EQ(code("parameter { name: \"flow.wqe_latency\" }"), "missing-field");
   EXPECT_EQ(code("parameter { name: \"flow.wqe_latency\" value: \"2\" }"), "bad-value");
   EXPECT_EQ(code("parameter { name: \"flow.wqe_latenzy\" value: \"2us\" }"), "unknown-param");
