@@ -42,11 +42,11 @@ struct Lines {
   Vector at;       ///< by error, at the centre
   Matrix slopes;   ///< error by parameter
   Vector weights;  ///< by error: less where it jumps by more than errors are large, else 1
-  Vector scatter;  ///< by parameter: standard deviation of a weighted column's length that jumps alone make
+  Vector scatter;  ///< by parameter: how long jumps alone make a weighted column
 };
 
-/// Half of what the middle 68.27 % span: the standard deviation where they are normal. Of few errors
-/// some samples lack those that tell a parameter, and lie anywhere.
+/// Half of what the middle 68.27 % span: the standard deviation where they are normal. Of few
+/// errors some samples lack those that tell a parameter, and lie anywhere.
 double deviation_of(std::vector<double> values) {
   std::ranges::sort(values);
   const auto at = [&](double share) { return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))]; };

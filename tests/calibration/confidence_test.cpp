@@ -134,9 +134,9 @@ TEST(Confidence, NamesWhatTheDataCannotTell) {
   EXPECT_TRUE(found.parameters[3].is_identified);
 }
 
-// Times with jumps of 3 % that a step of a thousandth of the value moves somewhere else, as of flows
-// that meet others here and not there. Intervals hold the truth all the same: 17 of 20 or fewer have
-// a probability of 7.5 % at 95 %, 15 or fewer of 0.03 %.
+// Times with jumps of 3 % that a step of a thousandth of the value moves somewhere else, as of
+// flows that meet others here and not there. Intervals hold the truth all the same: 17 of 20 or
+// fewer have a probability of 7.5 % at 95 %, 15 or fewer of 0.03 %.
 TEST(Confidence, JumpsAreNoInformation) {
   const auto model = [](const FitPoint& at) {
     std::vector<double> times_s = latency_and_rate(at);

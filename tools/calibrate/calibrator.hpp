@@ -8,7 +8,7 @@
 //   1. The scenario as it stands is simulated. Measured times that nothing simulated belongs to
 //      are left out and told of.
 //   2. A share of the others is held out: one drawn from every so many in order of size and time,
-//      so that both parts have all sizes. Repetitions of a collective or an iteration stay together.
+//      so that both parts have all sizes. Repetitions of a collective or iteration stay together.
 //   3. A search (calibration/search) makes the objective small on the rest, with lambda = 0. Unless
 //      lambda is given, it goes on from there with lambda = 0.1, 0.3, 0.5, 1, 2 and 5 sigma, sigma
 //      being the standard deviation of the objective's errors; the largest counts with which the

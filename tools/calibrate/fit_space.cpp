@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
+#include "tools/simulation/scenario/unused_settings.hpp"
 
 namespace weft {
 
@@ -44,6 +45,18 @@ FitParameter fit_parameter(const ParamSpec& row, const std::string& name, const 
                     : row.kind == ParamKind::bandwidth ? 1e6
                                                        : 1;
   return parameter;
+}
+
+/// Throws InputError [unused-param] if the scenario's runs do not depend on the parameter.
+void check_used(Scenario scenario, const ParamSpec& row, const std::string& name, const SourcePlace& place) {
+  // Something other than the default, which would not be told of.
+  const bool is_least = param_number(row, row.default_text) == param_number(row, row.fit.minimum);
+  scenario.parameters.apply(name, is_least ? row.fit.maximum : row.fit.minimum, place);
+  scenario.assumptions.clear();
+  if (!note_unused_settings(scenario).contains(name)) return;
+  const std::string& note =
+      *std::ranges::find_if(scenario.assumptions, [&](const std::string& text) { return text.starts_with(name); });
+  fail("unused-param", fmt::format("no time depends on {}", name), place, note.substr(note.find(": ") + 2));
 }
 
 /// "MIN..MAX" in place of the table's range.
@@ -94,6 +107,7 @@ FitSpace::FitSpace(const Scenario& scenario, std::span<const std::string> texts,
         const std::vector<std::string> known = fittable_parameters(scenario.parameters);
         fail("not-fittable", fmt::format("{} is not fitted to measurements", name), place, suggestion(name, known, "parameter"));
       }
+      check_used(scenario, *found.row, name, place);
       if (std::ranges::find(parameters_, name, &FitParameter::name) != parameters_.end())
         fail("duplicate-setting", fmt::format("{} is named twice", in_quotes(name)), place, "keep one of the two");
       FitParameter parameter = fit_parameter(*found.row, name, found.value);

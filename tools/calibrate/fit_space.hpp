@@ -20,7 +20,7 @@ class FitSpace {
  public:
   /// `texts`: "module.param", or "module.param=MIN..MAX" for another range than that of real
   /// hardware. A search starts from the scenario's values, those outside their range from its end.
-  /// Throws InputError at `place`: [unknown-module], [unknown-param], [not-fittable], [bad-value],
+  /// Throws InputError at `place`: [unknown-param], [not-fittable], [unused-param], [bad-value],
   /// [out-of-range], [duplicate-setting].
   FitSpace(const Scenario& scenario, std::span<const std::string> texts, const std::string& place);
 

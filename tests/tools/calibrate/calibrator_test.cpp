@@ -207,8 +207,8 @@ TEST_F(Calibration, LambdaCounts) {
   EXPECT_LE(found.lambda, 5 * found.sigma);
 }
 
-// Four repetitions of each size are held out together or not at all, and of every four sizes one is,
-// not always the slowest.
+// Four repetitions of each size are held out together or not at all, and of every four sizes one
+// is, not always the slowest.
 TEST_F(Calibration, RepetitionsAreHeldOutTogether) {
   const std::string workload = folder_.write("sweep.textproto",
                                              "ranks: 16 role { name: \"all\" "
@@ -305,6 +305,7 @@ TEST_F(Calibration, FitSpacesAreRangesOfRealHardwareOrTheUsersOwn) {
   };
   EXPECT_EQ(code("flow.wqe"), "unknown-param");
   EXPECT_EQ(code("flow.routing"), "not-fittable");
+  EXPECT_EQ(code("packet.card_delay"), "unused-param");
   EXPECT_EQ(code("flow.wqe_latency=1us"), "bad-value");
   EXPECT_EQ(code("flow.wqe_latency=2us..1us"), "out-of-range");
   EXPECT_EQ(code("flow.wqe_latency=1us..2h"), "out-of-range");
