@@ -33,8 +33,8 @@ class Evaluations {
   /// Called after every batch.
   using Watch = std::function<void(const Evaluations&)>;
 
-  /// No more than `points_max` points are looked at. `stop`, which may be null, is asked before each
-  /// batch.
+  /// No more than `points_max` points are looked at. `stop` may be null; else it is asked before
+  /// each batch.
   Evaluations(Costs costs, std::uint64_t points_max, std::function<bool()> stop = nullptr, Watch watch = nullptr);
 
   /// Costs by point, and true; or false if the search is to end.
