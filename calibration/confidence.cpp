@@ -23,7 +23,8 @@ using Index = Eigen::Index;
 
 // Of a parameter's range. The first lines reach over a part of the value itself.
 constexpr double first_radius_of_value = 0.05;
-constexpr double first_radius_min = 0.0005;
+constexpr double first_radius_min = 0.0001;
+constexpr double first_radius_of_nothing = 0.005;  // where the value is less than that
 constexpr double first_radius_max = 0.01;
 constexpr double radius_growth_max = 3;
 constexpr double radius_min = 1e-9;
@@ -31,8 +32,14 @@ constexpr double radius_max = 0.25;
 constexpr double radius_of_interval = 2;        // times half an interval, for the second lines
 constexpr std::size_t pairs_per_parameter = 4;  // of drawn points, on opposite sides
 constexpr int rounds = 3;
+constexpr double smooth_weight = 0.96;      // of an error whose jumps are a fifth of what it is
+constexpr double smooth_per_parameter = 5;  // or all errors count as smooth
+constexpr double made_up_from = 0.05;       // of what it does, what others cannot make up for
+constexpr double same_direction = 1e-6;     // of the square of a column's length
+constexpr double length_min = 1e-30;
 constexpr double noise_min = 1e-24;  // variance of errors that are rounding alone
 constexpr double free_below = 2;     // what it does, in standard deviations of what jumps alone do
+constexpr double surely = 1.5;       // times half of a 95 % interval: three standard deviations
 constexpr std::size_t samples = 1000;
 constexpr std::uint32_t purpose_points = 0;  // of the random streams
 constexpr std::uint32_t purpose_samples = 1;
@@ -70,7 +77,7 @@ class Bootstrap {
       const double more = std::min(best[i] + first_radius_of_value * std::abs(best[i]), parameters_[i].maximum);
       const double less = std::max(best[i] - first_radius_of_value * std::abs(best[i]), parameters_[i].minimum);
       const double reach = std::max(place_of(parameters_[i], more) - centre_[i], centre_[i] - place_of(parameters_[i], less));
-      radius_.push_back(std::clamp(reach, first_radius_min, first_radius_max));
+      radius_.push_back(reach < first_radius_min ? first_radius_of_nothing : std::min(reach, first_radius_max));
     }
     FitPoint estimate = best;
     for (int round = 0; round < rounds; ++round) {
@@ -176,17 +183,30 @@ class Bootstrap {
     }
   }
 
-  /// Those of which nothing is left beside the others but what jumps make.
+  /// Those of which nothing is left beside the others but what jumps make; and those that do
+  /// anything at all, which stay among the lines: what one of them is not known to be, others are
+  /// not known to be either.
   void find_free() {
-    is_free_.assign(count_, false);
+    is_free_.assign(count_, true);
+    kept_.clear();
     const Matrix weighted = lines_.weights.cwiseSqrt().asDiagonal() * lines_.slopes;
     for (std::size_t i = 0; i < count_; ++i) {
+      const double length = weighted.col(static_cast<Index>(i)).norm();
+      if (length > std::max(free_below * lines_.scatter[static_cast<Index>(i)], length_min)) kept_.push_back(i);
+    }
+    // Errors that jump blur what is the same.
+    Vector smooth = (lines_.weights.array() > smooth_weight).cast<double>().matrix();
+    if (smooth.sum() < smooth_per_parameter * static_cast<double>(count_)) smooth.setOnes();
+    const Matrix seen = smooth.asDiagonal() * weighted;
+    for (const std::size_t i : kept_) {
       const auto index = static_cast<Index>(i);
-      const Vector own = weighted.col(index);
-      Matrix others = weighted;
-      others.col(index).setZero();
-      const Vector rest = others.isZero(0) ? own : Vector(own - others * others.completeOrthogonalDecomposition().solve(own));
-      is_free_[i] = rest.norm() <= std::max(free_below * lines_.scatter[index], 1e-9 * own.norm());
+      const Vector own = seen.col(index);
+      Matrix others = Matrix::Zero(static_cast<Index>(errors_), static_cast<Index>(count_));
+      for (const std::size_t j : kept_) {
+        if (j != i) others.col(static_cast<Index>(j)) = seen.col(static_cast<Index>(j)).normalized();
+      }
+      const Vector rest = own - others * others.completeOrthogonalDecomposition().solve(own);
+      is_free_[i] = rest.norm() <= std::max(free_below * lines_.scatter[index], made_up_from * own.norm());
     }
   }
 
@@ -205,18 +225,19 @@ class Bootstrap {
         for (Index b = 0; b <= a; ++b) normal(a, b) += slope * kept_slopes_(error, b);
       }
     }
+    // Scaled, so that what is no longer than rounding beside the others does not count.
+    const Vector lengths = normal.diagonal().cwiseSqrt().cwiseMax(length_min);
     const Matrix whole = normal.selfadjointView<Eigen::Lower>();
-    const Vector solved = whole.completeOrthogonalDecomposition().solve(right);
+    Eigen::CompleteOrthogonalDecomposition<Matrix> decomposed;
+    decomposed.setThreshold(same_direction);
+    decomposed.compute(lengths.cwiseInverse().asDiagonal() * whole * lengths.cwiseInverse().asDiagonal());
+    const Vector solved = decomposed.solve(right.cwiseQuotient(lengths)).cwiseQuotient(lengths);
     std::vector<double> way(count_, 0);
     for (std::size_t a = 0; a < kept_.size(); ++a) way[kept_[a]] = solved[static_cast<Index>(a)];
     return way;
   }
 
   void resample() {
-    kept_.clear();
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (!is_free_[i]) kept_.push_back(i);
-    }
     half_.assign(count_, radius_max);
     way_.assign(count_, 0);
     if (kept_.empty()) return;
@@ -251,7 +272,7 @@ class Bootstrap {
         found.low = std::min(value_at(parameter, middle - half_[i]), estimate[i]);
         found.high = std::max(value_at(parameter, middle + half_[i]), estimate[i]);
         const double value = std::abs(estimate[i]);
-        found.is_identified = !found.is_outside && value > 0 && (found.high - found.low) / 2 <= options_.within * value;
+        found.is_identified = !found.is_outside && value > 0 && surely * (found.high - found.low) / 2 <= options_.within * value;
       }
       result.parameters.push_back(found);
     }
@@ -268,7 +289,7 @@ class Bootstrap {
   std::vector<double> radius_;  ///< by parameter, of its range
   Lines lines_;
   std::vector<bool> is_free_;
-  std::vector<std::size_t> kept_;  ///< that are not
+  std::vector<std::size_t> kept_;  ///< that do anything
   Matrix kept_slopes_;             ///< of those, in their order
   std::vector<double> way_;        ///< from the centre to the best of the lines
   std::vector<double> half_;       ///< of intervals

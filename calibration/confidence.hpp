@@ -12,8 +12,9 @@
 // Introduction to the Bootstrap, 1993, chapter 9: pairs). With s the standard deviation of what
 // comes out, as its middle tells it, n errors and p parameters, the interval is the estimate
 // +- t s sqrt(n / (n - p)), within the range, with t the quantile of Student's distribution with
-// n - p degrees of freedom. A parameter is free if what its own part of J does is no more than what
-// jumps alone make of it.
+// n - p degrees of freedom. A parameter is free if others can make up for 95 % of what it does, by
+// the errors that jump little, or if that is no more than what jumps alone make. As long as it does
+// anything, others are not known better for it.
 // What the simulation leaves out shows in the errors, but not in the intervals as a bias.
 // Threads: errors of many points are asked for at once.
 #pragma once
@@ -39,9 +40,10 @@ using ErrorsAt = std::function<std::vector<PointErrors>(std::span<const FitPoint
 struct Confidence {
   double low = 0;  ///< of its value; an end of its range where the data do not exclude that
   double high = 0;
-  /// Half of the interval over the value is no more than ConfidenceOptions::within.
+  /// Three standard deviations, one and a half times half of a 95 % interval, over the value are no
+  /// more than ConfidenceOptions::within.
   bool is_identified = false;
-  /// No time changes with this parameter, or others can make up for all that it does.
+  /// No time changes with this parameter, or others can make up for what it does.
   bool is_free = false;
   bool is_outside = false;  ///< the whole interval would lie beyond an end of the range
 };
