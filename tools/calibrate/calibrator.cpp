@@ -64,6 +64,10 @@ class Calibrator {
     journal_ = &journal;
     best_ = result_.start;
     search_all();
+    if (times_at(best_).empty()) {
+      fail("no-simulation", "no candidate that was looked at can be simulated", SourcePlace::named(scenario_.name),
+           "the scenario as it stands can: fit other parameters, or in other ranges");
+    }
     if (options_.drops_outliers && !is_over()) drop_outliers();
     if (!result_.stopped) find_intervals();
     result_.best = best_;
@@ -242,8 +246,9 @@ class Calibrator {
     // Candidates come to something else now.
     CandidateJournal again(options_.journal.empty() ? "" : options_.journal + ".dropped", journal_title(),
                            space_.parameters().size());
-    journal_ = &again;
+    CandidateJournal* const kept = std::exchange(journal_, &again);
     search(result_.lambda, false);
+    journal_ = kept;
   }
 
   /// Ascending.

@@ -88,7 +88,7 @@ struct CalibrationResult {
 };
 
 /// Throws InputError: what run() does for the scenario as it stands, [nothing-matches],
-/// [too-few-measurements], [other-journal].
+/// [too-few-measurements], [no-simulation], [other-journal], [cannot-write].
 CalibrationResult calibrate(const Scenario& scenario, const FitSpace& space, const MeasuredTables& measured,
                             const CalibrationOptions& options);
 
