@@ -66,7 +66,7 @@ class Bootstrap {
       : parameters_(parameters), errors_at_(errors_at), options_(options), count_(parameters.size()) {}
 
   ConfidenceResult run(const FitPoint& best) {
-    centre_ = places_of(best);
+    centre_ = places_of(parameters_, best);
     PointErrors here = errors_at_(std::span(&best, 1)).front();
     WEFT_CHECK(std::isfinite(here.cost), "the best point has a simulation");
     errors_ = here.residuals.size();
@@ -91,11 +91,11 @@ class Bootstrap {
       // Lines hold best around where they lead.
       std::vector<double> there = centre_;
       for (std::size_t i = 0; i < count_; ++i) there[i] = std::clamp(centre_[i] + way_[i], 0.0, 1.0);
-      const FitPoint point = point_of(there);
+      const FitPoint point = point_at(parameters_, there);
       PointErrors errors = errors_at_(std::span(&point, 1)).front();
       if (!(errors.cost < here.cost)) continue;
       estimate = point;
-      centre_ = places_of(point);
+      centre_ = places_of(parameters_, point);
       here = std::move(errors);
       way_.assign(count_, 0);
     }
@@ -103,18 +103,6 @@ class Bootstrap {
   }
 
  private:
-  std::vector<double> places_of(const FitPoint& point) const {
-    std::vector<double> places;
-    for (std::size_t i = 0; i < count_; ++i) places.push_back(place_of(parameters_[i], point[i]));
-    return places;
-  }
-
-  FitPoint point_of(std::span<const double> places) const {
-    FitPoint point;
-    for (std::size_t i = 0; i < count_; ++i) point.push_back(value_at(parameters_[i], places[i]));
-    return point;
-  }
-
   /// How far apart two values are there, as places.
   double grain_at_centre(std::size_t i) const {
     const FitParameter& parameter = parameters_[i];
@@ -139,7 +127,7 @@ class Bootstrap {
           const double place = places[i] + side * offsets[i];
           places[i] = std::clamp(place < 0 || place > 1 ? places[i] - side * offsets[i] : place, 0.0, 1.0);
         }
-        points.push_back(point_of(places));
+        points.push_back(point_at(parameters_, places));
       }
     }
     return points;
@@ -153,7 +141,7 @@ class Bootstrap {
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (!std::isfinite(found[i].cost)) continue;
       used.push_back(&found[i]);
-      places.push_back(places_of(points[i]));
+      places.push_back(places_of(parameters_, points[i]));
     }
     const auto rows = static_cast<Index>(used.size());
     Matrix design(rows, static_cast<Index>(count_ + 1));

@@ -33,4 +33,16 @@ double value_at(const FitParameter& parameter, double place) {
   return std::clamp(grained, minimum, maximum);
 }
 
+std::vector<double> places_of(std::span<const FitParameter> parameters, std::span<const double> point) {
+  std::vector<double> places;
+  for (std::size_t i = 0; i < parameters.size(); ++i) places.push_back(place_of(parameters[i], point[i]));
+  return places;
+}
+
+FitPoint point_at(std::span<const FitParameter> parameters, std::span<const double> places) {
+  FitPoint point;
+  for (std::size_t i = 0; i < parameters.size(); ++i) point.push_back(value_at(parameters[i], places[i]));
+  return point;
+}
+
 }  // namespace weft

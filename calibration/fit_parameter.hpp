@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,5 +36,8 @@ void check_fit_parameter(const FitParameter& parameter);
 double place_of(const FitParameter& parameter, double value);
 /// The nearest value that the parameter may have; places outside count as the ends.
 double value_at(const FitParameter& parameter, double place);
+/// The same of each parameter.
+std::vector<double> places_of(std::span<const FitParameter> parameters, std::span<const double> point);
+FitPoint point_at(std::span<const FitParameter> parameters, std::span<const double> places);
 
 }  // namespace weft

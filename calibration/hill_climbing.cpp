@@ -76,12 +76,6 @@ class HillClimbing final : public Search {
     double cost = 0;
   };
 
-  static FitPoint point_at(std::span<const FitParameter> parameters, std::span<const double> places) {
-    FitPoint point;
-    for (std::size_t i = 0; i < parameters.size(); ++i) point.push_back(value_at(parameters[i], places[i]));
-    return point;
-  }
-
   /// Goes to the best of the candidates if it is better than where the climb is: which; or none.
   /// False if the search is over.
   static bool move(Climb& climb, std::span<const std::vector<double>> candidates, std::size_t& taken) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/nccl_tests.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/text/csv_reader.hpp"
+#include "core/text/text_pieces.hpp"
 
 namespace weft {
 
@@ -30,15 +30,10 @@ constexpr std::size_t time_field = 5;
 constexpr std::size_t fields_min = 8;
 
 std::vector<std::string_view> fields_of(std::string_view line) {
+  constexpr std::string_view blanks = " \t\r";
   std::vector<std::string_view> fields;
-  while (true) {
-    const std::size_t begin = line.find_first_not_of(" \t\r");
-    if (begin == std::string_view::npos) return fields;
-    line.remove_prefix(begin);
-    const std::size_t end = std::min(line.find_first_of(" \t\r"), line.size());
-    fields.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
+  while (!(line = trimmed(line, blanks)).empty()) fields.push_back(next_part(line, blanks));
+  return fields;
 }
 
 std::string kind_called(std::string_view name, const SourcePlace& place) {

@@ -77,8 +77,7 @@ class NloptSearch final : public Search {
 
   static double cost(const std::vector<double>& places, std::vector<double>&, void* data) {
     auto& call = *static_cast<Call*>(data);
-    FitPoint point;
-    for (std::size_t i = 0; i < places.size(); ++i) point.push_back(value_at(call.parameters[i], places[i]));
+    const FitPoint point = point_at(call.parameters, places);
     std::vector<double> costs;
     if (!call.evaluations.look_at(std::span(&point, 1), costs)) throw nlopt::forced_stop();
     return std::min(costs.front(), cost_max);

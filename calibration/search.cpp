@@ -48,8 +48,7 @@ std::span<const Module<SearchFactory>> searches() {
        make_hill_climbing},
       {{"search", "bobyqa",
         "NLopt's BOBYQA (Powell 2009): quadratic models of the cost in a shrinking region; SBPLX for a single parameter. One run "
-        "at "
-        "a time; a check on hill climbing.",
+        "at a time; a check on hill climbing.",
         nlopt_params()},
        make_bobyqa},
       {{"search", "sbplx",

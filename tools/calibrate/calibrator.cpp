@@ -30,6 +30,7 @@ constexpr double mape_stays = 1.001;                                 // times th
 // In robust standard deviations, 1.4826 times the median of absolute deviations.
 constexpr double outlier_deviations = 5;
 constexpr double deviations_per_mad = 1.4826;
+constexpr std::uint64_t seed_of_hold_out = 1;
 constexpr double outlier_min = 0.01;  // of a time: less is never far off
 
 double median(std::vector<double> values) {
@@ -37,8 +38,6 @@ double median(std::vector<double> values) {
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
-
-constexpr std::uint64_t seed_of_hold_out = 1;
 
 /// Some of a list, by their places.
 std::vector<double> at_places(std::span<const double> all, std::span<const std::size_t> places) {

@@ -304,6 +304,10 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
     for (const std::string& journal : journals) std::remove(journal.c_str());
   };
   if (options.anew) remove_journals();
+  std::vector<std::string> inputs = scenario.manifest.input_paths();
+  for (const MeasuredTimes& of_table : measured.tables()) inputs.push_back(of_table.file);
+  check_keeps_inputs(options.out, inputs);
+  if (!options.table.empty()) check_keeps_inputs(options.table, inputs);
   // Before the search, so that a place where nothing can be written is not found after it.
   OutputFile file(options.out);
   std::optional<OutputFile> table;
