@@ -364,17 +364,4 @@ std::size_t MeasuredTables::number_of(std::size_t i) const {
   return static_cast<std::size_t>(std::ranges::upper_bound(begins_, i) - begins_.begin()) - 1;
 }
 
-bool MeasuredTables::has(TimedKind kind) const {
-  return std::ranges::any_of(tables_, [&](const MeasuredTimes& table) { return table.kind == kind; });
-}
-
-std::vector<double> MeasuredTables::match(std::span<const TimedEntity> simulated, MatchBy by) const {
-  std::vector<double> matched;
-  for (const MeasuredTimes& table : tables_) {
-    const std::vector<double> of_table = match_times(table, simulated, by);
-    matched.insert(matched.end(), of_table.begin(), of_table.end());
-  }
-  return matched;
-}
-
 }  // namespace weft

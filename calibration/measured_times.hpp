@@ -96,9 +96,8 @@ class MeasuredTables {
   const TimedEntity& operator[](std::size_t i) const { return table_of(i).times[i - begins_[number_of(i)]]; }
   const std::string& file_of(std::size_t i) const { return table_of(i).file; }
   TimedKind kind_of(std::size_t i) const { return table_of(i).kind; }
-  bool has(TimedKind kind) const;
-  /// match_times() of each table, with what was simulated of all kinds.
-  std::vector<double> match(std::span<const TimedEntity> simulated, MatchBy by) const;
+  /// Of a table's first time.
+  std::size_t begin_of(std::size_t table) const { return begins_[table]; }
 
  private:
   std::size_t number_of(std::size_t i) const;

@@ -39,6 +39,14 @@ std::string_view to_text(CalibrationProfile::Knowledge knowledge) {
   return "";
 }
 
+CalibrationProfile::Knowledge knowledge_called(std::string_view name) {
+  using Knowledge = CalibrationProfile::Knowledge;
+  for (const Knowledge knowledge : {Knowledge::identified, Knowledge::loose, Knowledge::free}) {
+    if (name == to_text(knowledge)) return knowledge;
+  }
+  return Knowledge::unknown;
+}
+
 std::string_view to_text(CalibrationProfile::Stamp stamp) {
   return stamp == CalibrationProfile::Stamp::calibrated ? "calibrated" : "transferred";
 }
@@ -77,6 +85,7 @@ std::string CalibrationProfile::to_text() const {
   message.set_outliers(outliers);
   message.set_search(search);
   message.set_runs(runs);
+  message.set_night(night);
   std::string text = "# proto-file: calibration/profile.proto\n# proto-message: weft.calibration.Profile\n";
   std::string fields;
   google::protobuf::TextFormat::PrintToString(message, &fields);
@@ -124,6 +133,7 @@ CalibrationProfile CalibrationProfile::read(const SourceText& source) {
   profile.outliers = message.outliers();
   profile.search = message.search();
   profile.runs = message.runs();
+  profile.night = message.night();
   return profile;
 }
 

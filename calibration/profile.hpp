@@ -53,6 +53,7 @@ struct CalibrationProfile {
   std::uint64_t outliers = 0;
   std::string search;
   std::uint64_t runs = 0;
+  std::string night;  ///< "2026-01-31"; empty: none
 
   std::string to_text() const;  ///< the file's
   /// Throws InputError: what the text format's reader does, [missing-field].
@@ -60,6 +61,8 @@ struct CalibrationProfile {
 };
 
 std::string_view to_text(CalibrationProfile::Knowledge knowledge);
+/// The inverse; unknown for all other names.
+CalibrationProfile::Knowledge knowledge_called(std::string_view name);
 std::string_view to_text(CalibrationProfile::Stamp stamp);
 
 }  // namespace weft

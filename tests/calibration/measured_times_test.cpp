@@ -167,18 +167,8 @@ TEST(MeasuredTables, NumbersGoOnFromTableToTable) {
   EXPECT_EQ(tables[1].input_row, 1U);
   EXPECT_EQ(tables[2].iteration, 3U);
   EXPECT_EQ(tables.kind_of(2), TimedKind::iteration);
-  EXPECT_TRUE(tables.has(TimedKind::flow));
-  EXPECT_FALSE(tables.has(TimedKind::collective));
-  std::vector<TimedEntity> simulated(2);
-  simulated[0].of = TimedKind::iteration;
-  simulated[0].iteration = 3;
-  simulated[0].time_s = 7;
-  simulated[1].input_row = 1;
-  simulated[1].time_s = 5;
-  const std::vector<double> matched = tables.match(simulated, MatchBy::automatic);
-  EXPECT_TRUE(std::isnan(matched[0]));
-  EXPECT_EQ(matched[1], 5);
-  EXPECT_EQ(matched[2], 7);
+  EXPECT_EQ(tables.begin_of(0), 0U);
+  EXPECT_EQ(tables.begin_of(1), 2U);
 }
 
 }  // namespace weft::measured_times_test

@@ -18,7 +18,6 @@
 #include "core/text/manifest.hpp"
 #include "core/values/random.hpp"
 #include "tools/calibrate/candidate_journal.hpp"
-#include "tools/calibrate/simulated_times.hpp"
 #include "tools/simulation/run.hpp"
 
 namespace weft {
@@ -48,12 +47,8 @@ std::vector<double> at_places(std::span<const double> all, std::span<const std::
 
 class Calibrator {
  public:
-  Calibrator(const Scenario& scenario, const FitSpace& space, const MeasuredTables& measured, const CalibrationOptions& options)
-      : scenario_(scenario), space_(space), measured_(measured), options_(options), loop_(options.threads) {
-    for (const TimedKind kind : {TimedKind::flow, TimedKind::collective, TimedKind::iteration}) {
-      if (measured.has(kind)) kinds_.push_back(kind);
-    }
-  }
+  Calibrator(const CalibrationCases& all, const FitSpace& space, const CalibrationOptions& options)
+      : all_(all), measured_(all.measured), space_(space), options_(options), loop_(options.threads) {}
 
   CalibrationResult run() {
     match();
@@ -63,8 +58,8 @@ class Calibrator {
     journal_ = &journal;
     best_ = result_.start;
     search_all();
-    if (times_at(best_).empty()) {
-      fail("no-simulation", "no candidate that was looked at can be simulated", SourcePlace::named(scenario_.name),
+    if (simulated_at(best_).empty()) {
+      fail("no-simulation", "no candidate that was looked at can be simulated", SourcePlace::named(all_.cases.front().name),
            "the scenario as it stands can: fit other parameters, or in other ranges");
     }
     if (options_.drops_outliers && !is_over()) drop_outliers();
@@ -82,20 +77,32 @@ class Calibrator {
   }
 
   void match() {
-    result_.before_s = measured_.match(simulate_times(scenario_, kinds_), options_.match);
-    for (std::size_t i = 0; i < measured_.size(); ++i) {
-      (std::isnan(result_.before_s[i]) ? result_.unmatched : matched_).push_back(i);
+    result_.before_s.resize(measured_.size());
+    loop_.run(all_.cases.size(), [&](std::size_t, std::size_t one) {
+      simulate_case(all_, one, all_.cases[one].scenario, options_.match, result_.before_s);
+    });
+    in_held_out_case_.assign(measured_.size(), false);
+    for (const CalibrationCase& one : all_.cases) {
+      const std::size_t before = matched_.size();
+      for_times_of(measured_, one, [&](std::size_t i) {
+        in_held_out_case_[i] = one.is_held_out;
+        (std::isnan(result_.before_s[i]) ? result_.unmatched : matched_).push_back(i);
+      });
+      if (matched_.size() > before) continue;
+      const std::size_t first = measured_.begin_of(one.tables.front());
+      fail("nothing-matches", fmt::format("no measured {} belongs to a simulated one", to_text(measured_.kind_of(first))),
+           SourcePlace::named(measured_.file_of(first)),
+           fmt::format("the first is {}; ends are called as `weft topology show` calls them, ops and jobs as the scenario does",
+                       in_quotes(measured_[first].to_text())));
     }
-    if (!matched_.empty()) return;
-    fail("nothing-matches", fmt::format("no measured {} belongs to a simulated one", to_text(measured_.kind_of(0))),
-         SourcePlace::named(measured_.file_of(0)),
-         fmt::format("the first is {}; ends are called as `weft topology show` calls them, ops and jobs as the scenario does",
-                     in_quotes(measured_[0].to_text())));
+    std::ranges::sort(matched_);
+    std::ranges::sort(result_.unmatched);
   }
 
   /// In order of size and time. Repetitions, which nothing but their times tells apart, are one.
   std::vector<std::vector<std::size_t>> units() const {
     std::vector<std::size_t> order = matched_;
+    std::erase_if(order, [&](std::size_t i) { return in_held_out_case_[i]; });
     std::ranges::stable_sort(order, {}, [&](std::size_t i) {
       return std::tuple(measured_.kind_of(i), measured_[i].size_bytes.value_or(0), result_.before_s[i], measured_[i].time_s);
     });
@@ -112,7 +119,7 @@ class Calibrator {
 
   void divide() {
     const std::vector<std::vector<std::size_t>> all = units();
-    result_.is_held_out.assign(measured_.size(), false);
+    result_.is_held_out = in_held_out_case_;
     const auto taken = [&](std::size_t i) { return std::floor(static_cast<double>(i) * options_.hold_out); };
     RandomStream random(seed_of_hold_out, 0, 0);
     std::size_t begin = 0;
@@ -134,26 +141,35 @@ class Calibrator {
     objective_.emplace(measured_s(training_), options_.scale);
   }
 
-  Scenario scenario_at(const FitPoint& point) const { return space_.scenario_at(scenario_, point); }
-
-  /// By measured time; empty where there is no simulation.
-  std::vector<double> times_at(const FitPoint& point) const {
-    try {
-      std::vector<double> times_s = measured_.match(simulate_times(scenario_at(point), kinds_), options_.match);
-      for (const std::size_t i : matched_) {
-        if (std::isnan(times_s[i])) return {};
+  /// By point, times by measured time; empty where there is no simulation. Cases run side by side.
+  std::vector<std::vector<double>> simulated_at(std::span<const FitPoint> points) {
+    const std::size_t cases = all_.cases.size();
+    std::vector<std::vector<double>> times_s(points.size(), std::vector<double>(measured_.size()));
+    std::vector<char> is_simulated(points.size() * cases, 1);
+    loop_.run(points.size() * cases, [&](std::size_t, std::size_t i) {
+      const std::size_t one = i % cases;
+      try {
+        simulate_case(all_, one, space_.scenario_at(all_.cases[one].scenario, points[i / cases]), options_.match,
+                      times_s[i / cases]);
+      } catch (const InputError&) {
+        is_simulated[i] = 0;
       }
-      return times_s;
-    } catch (const InputError&) {
-      return {};
+    });
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const auto begin = is_simulated.begin() + static_cast<std::ptrdiff_t>(i * cases);
+      const bool is_whole = std::all_of(begin, begin + static_cast<std::ptrdiff_t>(cases), [](char is) { return is != 0; }) &&
+                            std::ranges::none_of(matched_, [&](std::size_t time) { return std::isnan(times_s[i][time]); });
+      if (!is_whole) times_s[i].clear();
     }
+    return times_s;
   }
 
+  std::vector<double> simulated_at(const FitPoint& point) { return simulated_at(std::span(&point, 1)).front(); }
+
+  /// The same, counted.
   std::vector<std::vector<double>> times_at(std::span<const FitPoint> points) {
-    std::vector<std::vector<double>> times_s(points.size());
-    loop_.run(points.size(), [&](std::size_t, std::size_t i) { times_s[i] = times_at(points[i]); });
     result_.runs += points.size();
-    return times_s;
+    return simulated_at(points);
   }
 
   CandidateErrors errors_of(const std::vector<double>& times_s) const {
@@ -213,7 +229,7 @@ class Calibrator {
     search(options_.lambda.value_or(0), true);
     result_.lambda = options_.lambda.value_or(0);
     if (options_.lambda || is_over()) return;
-    const std::vector<double> simulated = at_places(times_at(best_), training_);
+    const std::vector<double> simulated = at_places(simulated_at(best_), training_);
     const std::vector<double> errors = objective_->residuals(simulated);
     const double count = static_cast<double>(errors.size());
     const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / count;
@@ -237,7 +253,7 @@ class Calibrator {
 
   /// The fit is made once more without them.
   void drop_outliers() {
-    const std::vector<double> times_s = times_at(best_);
+    const std::vector<double> times_s = simulated_at(best_);
     result_.dropped = outliers_of(times_s, training_);
     if (result_.dropped.empty()) return;
     std::erase_if(training_, [&](std::size_t i) { return std::ranges::binary_search(result_.dropped, i); });
@@ -308,7 +324,7 @@ class Calibrator {
   }
 
   void tell() {
-    result_.after_s = times_at(result_.best);
+    result_.after_s = simulated_at(result_.best);
     WEFT_CHECK(!result_.after_s.empty(), "the best candidate has a simulation");
     result_.before = errors_between(result_.before_s, matched_);
     result_.training = errors_between(result_.after_s, training_);
@@ -318,20 +334,22 @@ class Calibrator {
 
   /// The same where candidates come to the same.
   std::string journal_title() const {
-    std::string inputs = scenario_.name + "\n" + manifest_of(scenario_, RunOptions()).to_json();
+    std::string inputs;
+    for (const CalibrationCase& one : all_.cases)
+      inputs += one.scenario.name + "\n" + manifest_of(one.scenario, RunOptions()).to_json();
     for (const FitParameter& parameter : space_.parameters()) inputs += parameter.name + "\n";
     for (const std::size_t i : training_) inputs += fmt::format("{} {:a}\n", i, measured_[i].time_s);
     inputs += fmt::format("{} {}\n", static_cast<int>(options_.scale), static_cast<int>(options_.match));
     return "weft candidates of " + sha256_hex(inputs);
   }
 
-  const Scenario& scenario_;
-  const FitSpace& space_;
+  const CalibrationCases& all_;
   const MeasuredTables& measured_;
-  std::vector<TimedKind> kinds_;  ///< of the tables
+  const FitSpace& space_;
   const CalibrationOptions& options_;
   ParallelLoop loop_;
   CandidateJournal* journal_ = nullptr;
+  std::vector<bool> in_held_out_case_;
   std::vector<std::size_t> matched_;
   std::vector<std::size_t> training_;
   std::vector<std::size_t> held_out_;
@@ -343,10 +361,9 @@ class Calibrator {
 
 }  // namespace
 
-CalibrationResult calibrate(const Scenario& scenario, const FitSpace& space, const MeasuredTables& measured,
-                            const CalibrationOptions& options) {
+CalibrationResult calibrate(const CalibrationCases& all, const FitSpace& space, const CalibrationOptions& options) {
   WEFT_CHECK(!space.parameters().empty(), "there is a parameter to be found");
-  return Calibrator(scenario, space, measured, options).run();
+  return Calibrator(all, space, options).run();
 }
 
 }  // namespace weft

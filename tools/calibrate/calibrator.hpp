@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibrator: finds the parameters with which a scenario takes as long as was measured.
+// Calibrator: finds the parameters with which scenarios take as long as was measured.
 //
 // Where it sits: `weft calibrate` and the nightly run; each candidate is a run of its own
 // (tools/simulation/run), several at a time.
 //
 // Model:
-//   1. The scenario as it stands is simulated. Measured times that nothing simulated belongs to
-//      are left out and told of.
-//   2. A share of the others is held out: one drawn from every so many in order of size and time,
-//      so that both parts have all sizes. Repetitions of a collective or iteration stay together.
+//   1. Scenarios as they stand are simulated. Measured times that nothing simulated belongs to are
+//      left out and told of.
+//   2. Cases that say so are held out, and of the others' times a share: one drawn from every so
+//      many in order of size and time, so that both parts have all sizes. Repetitions of a
+//      collective or iteration stay together.
 //   3. A search (calibration/search) makes the objective small on the rest, with lambda = 0. Unless
 //      lambda is given, it goes on from there with lambda = 0.1, 0.3, 0.5, 1, 2 and 5 sigma, sigma
 //      being the standard deviation of the objective's errors; the largest counts with which the
@@ -27,11 +28,10 @@
 #include <vector>
 
 #include "calibration/confidence.hpp"
-#include "calibration/measured_times.hpp"
 #include "calibration/objective.hpp"
 #include "core/text/params.hpp"
+#include "tools/calibrate/calibration_cases.hpp"
 #include "tools/calibrate/fit_space.hpp"
-#include "tools/simulation/scenario/scenario.hpp"
 
 namespace weft {
 
@@ -71,7 +71,7 @@ struct CalibrationResult {
   FitPoint best;
   double sigma = 0;  ///< of the objective's errors with lambda = 0
   double lambda = 0;
-  TimeErrors before;  ///< of all that were matched, with the scenario as it stands
+  TimeErrors before;  ///< of all that were matched, with scenarios as they stand
   TimeErrors training;
   TimeErrors hold_out;
   std::vector<Confidence> confidence;  ///< by parameter; empty if it was stopped before
@@ -87,9 +87,8 @@ struct CalibrationResult {
   std::vector<double> after_s;
 };
 
-/// Throws InputError: what run() does for the scenario as it stands, [nothing-matches],
+/// Throws InputError: what run() does for scenarios as they stand, [nothing-matches],
 /// [too-few-measurements], [no-simulation], [other-journal], [cannot-write].
-CalibrationResult calibrate(const Scenario& scenario, const FitSpace& space, const MeasuredTables& measured,
-                            const CalibrationOptions& options);
+CalibrationResult calibrate(const CalibrationCases& all, const FitSpace& space, const CalibrationOptions& options);
 
 }  // namespace weft

@@ -47,16 +47,30 @@ FitParameter fit_parameter(const ParamSpec& row, const std::string& name, const 
   return parameter;
 }
 
-/// Throws InputError [unused-param] if the scenario's runs do not depend on the parameter.
-void check_used(Scenario scenario, const ParamSpec& row, const std::string& name, const SourcePlace& place) {
+/// Throws InputError [unused-param] if no scenario's runs depend on the parameter.
+void check_used(const std::vector<const Scenario*>& scenarios, const ParamSpec& row, const std::string& name,
+                const SourcePlace& place) {
   // Something other than the default, which would not be told of.
   const bool is_least = param_number(row, row.default_text) == param_number(row, row.fit.minimum);
-  scenario.parameters.apply(name, is_least ? row.fit.maximum : row.fit.minimum, place);
-  scenario.assumptions.clear();
-  if (!note_unused_settings(scenario).contains(name)) return;
-  const std::string& note =
-      *std::ranges::find_if(scenario.assumptions, [&](const std::string& text) { return text.starts_with(name); });
+  std::string note;
+  for (const Scenario* const original : scenarios) {
+    Scenario scenario = *original;
+    scenario.parameters.apply(name, is_least ? row.fit.maximum : row.fit.minimum, place);
+    scenario.assumptions.clear();
+    if (!note_unused_settings(scenario).contains(name)) return;
+    note = *std::ranges::find_if(scenario.assumptions, [&](const std::string& text) { return text.starts_with(name); });
+  }
   fail("unused-param", fmt::format("no time depends on {}", name), place, note.substr(note.find(": ") + 2));
+}
+
+/// Names the scenarios that have another value than the first.
+void note_other_starts(const std::vector<const Scenario*>& scenarios, const std::string& name, const std::string& value,
+                       std::vector<std::string>& notes) {
+  for (const Scenario* const scenario : scenarios) {
+    const std::string other = find_parameter(scenario->parameters, name, SourcePlace::named(name)).value;
+    if (other != value)
+      notes.push_back(fmt::format("{} is {} in {}: the search starts from {}", name, other, scenario->name, value));
+  }
 }
 
 /// "MIN..MAX" in place of the table's range.
@@ -95,19 +109,22 @@ std::vector<std::string> fittable_parameters(const Parameters& parameters) {
   return names;
 }
 
-FitSpace::FitSpace(const Scenario& scenario, std::span<const std::string> texts, const std::string& place_name) {
+FitSpace::FitSpace(const std::vector<const Scenario*>& scenarios, std::span<const std::string> texts,
+                   const std::string& place_name) {
+  const Parameters& parameters = scenarios.front()->parameters;
   Diagnostics diagnostics;
   for (const std::string& text : texts) {
     const SourcePlace place = SourcePlace::named(fmt::format("{}={}", place_name, text));
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     try {
-      const FoundParameter found = find_parameter(scenario.parameters, name, place);
+      const FoundParameter found = find_parameter(parameters, name, place);
       if (found.row->fit.minimum.empty()) {
-        const std::vector<std::string> known = fittable_parameters(scenario.parameters);
+        const std::vector<std::string> known = fittable_parameters(parameters);
         fail("not-fittable", fmt::format("{} is not fitted to measurements", name), place, suggestion(name, known, "parameter"));
       }
-      check_used(scenario, *found.row, name, place);
+      check_used(scenarios, *found.row, name, place);
+      note_other_starts(scenarios, name, found.value, notes_);
       if (std::ranges::find(parameters_, name, &FitParameter::name) != parameters_.end())
         fail("duplicate-setting", fmt::format("{} is named twice", in_quotes(name)), place, "keep one of the two");
       FitParameter parameter = fit_parameter(*found.row, name, found.value);

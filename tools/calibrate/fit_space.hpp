@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fit space: the parameters of a scenario that a calibration is to find, from what the user names.
+// Fit space: the parameters of scenarios that a calibration is to find, from what the user names.
 //
 // Where it sits: `--fit` of weft calibrate; calibration/search looks for a point of it, and
 // scenarios at such points are simulated.
@@ -19,10 +19,12 @@ namespace weft {
 class FitSpace {
  public:
   /// `texts`: "module.param", or "module.param=MIN..MAX" for another range than that of real
-  /// hardware. A search starts from the scenario's values, those outside their range from its end.
+  /// hardware. A search starts from the first scenario's values, those outside their range from its
+  /// end. A parameter that no scenario's times depend on is unused.
   /// Throws InputError at `place`: [unknown-param], [not-fittable], [unused-param], [bad-value],
   /// [out-of-range], [duplicate-setting].
-  FitSpace(const Scenario& scenario, std::span<const std::string> texts, const std::string& place);
+  /// Requires: at least one scenario.
+  FitSpace(const std::vector<const Scenario*>& scenarios, std::span<const std::string> texts, const std::string& place);
 
   const std::vector<FitParameter>& parameters() const { return parameters_; }
   /// The value of the i-th parameter, with its unit.

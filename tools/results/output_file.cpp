@@ -129,20 +129,41 @@ void OutputFile::write(std::string_view text) {
   last_flush_ = now;
 }
 
-void OutputFile::close() {
+void OutputFile::flush() {
   if (packer_ != nullptr) packer_->pack({}, Z_FINISH, [this](std::string_view bytes) { write_plain(bytes); });
   if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) fail_by_errno(path_);
-  if (std::fclose(file_.release()) != 0) fail_by_errno(path_);
 }
 
-void OutputFile::commit() {
-  close();
+void OutputFile::rename() {
   std::error_code error;
   std::filesystem::rename(partial_, path_, error);
   if (error) {
     errno = error.value();
     fail_by_errno(path_);
   }
+}
+
+void OutputFile::close() {
+  flush();
+  if (std::fclose(file_.release()) != 0) fail_by_errno(path_);
+}
+
+void OutputFile::commit() {
+  close();
+  rename();
+}
+
+void OutputFile::commit_durably() {
+  flush();
+  if (fsync(fileno(file_.get())) != 0 || std::fclose(file_.release()) != 0) fail_by_errno(path_);
+  rename();
+  // The folder has the name.
+  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
+  const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) fail_by_errno(path_);
+  const bool is_kept = fsync(opened) == 0;
+  ::close(opened);
+  if (!is_kept) fail_by_errno(path_);
 }
 
 CsvFile::CsvFile(std::filesystem::path path, std::string_view header, OutputFile::Packing packing)

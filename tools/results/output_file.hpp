@@ -39,10 +39,14 @@ class OutputFile {
   void close();
   /// Closes and renames.
   void commit();
+  /// The same, and what it wrote outlasts a power cut: after one there is the file of before or this.
+  void commit_durably();
   const std::filesystem::path& path() const { return path_; }
 
  private:
   void write_plain(std::string_view bytes);
+  void flush();
+  void rename();
 
   std::filesystem::path path_;
   std::filesystem::path partial_;

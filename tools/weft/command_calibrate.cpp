@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft calibrate`: fits parameters of a scenario to measured times.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -11,18 +10,20 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <ctime>
 #include <iostream>
 #include <memory>
 
-#include "calibration/nccl_tests.hpp"
 #include "calibration/profile.hpp"
 #include "calibration/search.hpp"
 #include "core/text/counted.hpp"
-#include "core/text/version.hpp"
+#include "tools/calibrate/calibration_cases.hpp"
 #include "tools/calibrate/calibrator.hpp"
+#include "tools/calibrate/fitted_profile.hpp"
+#include "tools/calibrate/nightly.hpp"
+#include "tools/calibrate/times_table.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
+#include "tools/weft/calibrate_text.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
 #include "tools/weft/progress.hpp"
@@ -44,6 +45,10 @@ struct CalibrateOptions {
   RunFlags flags;
   std::uint64_t seed = 1;
   std::vector<std::string> measured;
+  std::string cases;
+  std::string nightly;
+  std::string night;
+  bool accepts_drift = false;
   std::vector<std::string> fit;
   std::string out = "weft-profile.textproto";
   std::string table;
@@ -96,189 +101,57 @@ ParamSet search_settings(const std::string& name, std::vector<std::string>& sett
   return set;
 }
 
-/// As a person reads it.
-std::string percent_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
-
-CalibrationProfile::Errors errors_of(const TimeErrors& errors) { return {errors.count, errors.mape, errors.ordering_accuracy}; }
-
-CalibrationProfile profile_of(const Scenario& scenario, const FitSpace& space, const MeasuredTables& measured,
-                              const CalibrationResult& result, const std::string& search) {
-  CalibrationProfile profile;
-  profile.weft_version = version_text();
-  profile.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  if (scenario.topology != nullptr) profile.machine = scenario.topology->machine();
-  RunManifest manifest = scenario.manifest;
-  for (const MeasuredTimes& table : measured.tables()) manifest.add_input("measured", table.file, "csv");
-  const nlohmann::json written = nlohmann::json::parse(manifest.to_json());
-  for (const auto& input : written["inputs"]) profile.inputs.push_back({input["role"], input["path"], input["sha256"]});
-  for (std::size_t i = 0; i < space.parameters().size(); ++i) {
-    const FitParameter& parameter = space.parameters()[i];
-    CalibrationProfile::Parameter& to = profile.parameters.emplace_back();
-    to.name = parameter.name;
-    to.value = space.text(i, result.best[i]);
-    to.start = space.text(i, result.start[i]);
-    to.minimum = space.text(i, parameter.minimum);
-    to.maximum = space.text(i, parameter.maximum);
-    if (result.confidence.empty()) continue;
-    const Confidence& confidence = result.confidence[i];
-    to.low = space.text(i, confidence.low);
-    to.high = space.text(i, confidence.high);
-    to.knowledge = confidence.is_free         ? CalibrationProfile::Knowledge::free
-                   : confidence.is_identified ? CalibrationProfile::Knowledge::identified
-                                              : CalibrationProfile::Knowledge::loose;
-  }
-  profile.before = errors_of(result.before);
-  profile.training = errors_of(result.training);
-  profile.hold_out = errors_of(result.hold_out);
-  profile.lambda = result.lambda;
-  profile.unmatched = result.unmatched.size();
-  profile.outliers = result.outliers.size();
-  profile.search = search;
-  profile.runs = result.runs;
-  return profile;
-}
-
-std::string meaning_of(const CalibrationProfile::Parameter& parameter) {
-  switch (parameter.knowledge) {
-    case CalibrationProfile::Knowledge::unknown:
-      return "no interval: stopped before";
-    case CalibrationProfile::Knowledge::identified:
-      return "";
-    case CalibrationProfile::Knowledge::loose:
-      return "loose: the data tell it no better than to 5 %";
-    case CalibrationProfile::Knowledge::free:
-      return "free: the data do not tell it from others, or nothing depends on it";
-  }
-  return "";
-}
-
 /// What looks as if something were wrong with the measurements or the ranges.
-std::vector<std::string> doubts(const FitSpace& space, const MeasuredTables& measured, const CalibrationResult& result) {
-  std::vector<std::string> notes;
-  for (std::size_t i = 0; i < result.confidence.size(); ++i) {
-    if (!result.confidence[i].is_outside) continue;
-    notes.push_back(
-        fmt::format("{} ends at {}, an end of what is looked at, and would go on: look further, or check the measurements",
-                    space.parameters()[i].name, space.text(i, result.best[i])));
-  }
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    if (!std::isnan(result.after_s[i])) ratios.push_back(result.after_s[i] / measured[i].time_s);
-  }
-  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
-  std::nth_element(ratios.begin(), middle, ratios.end());
-  constexpr double likely = 3;
-  if (*middle > likely || *middle < 1 / likely)
-    notes.push_back(fmt::format("simulated times are {:.3g} times the measured ones in the middle: check units", *middle));
+std::vector<std::string> doubts(const CalibrationCases& all, const FitSpace& space, const CalibrationResult& result) {
+  std::vector<std::string> notes = ranges_left(space, result);
+  const double middle = middle_ratio(all, result);
+  if (middle > middle_ratio_max || middle < 1 / middle_ratio_max)
+    notes.push_back(fmt::format("simulated times are {:.3g} times the measured ones in the middle: check units", middle));
   return notes;
 }
 
-/// Without blanks at its end.
-void print_line(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  fmt::print("{}\n", line);
-}
-
-void print_text(const CalibrationProfile& profile, const CalibrationResult& result) {
-  std::size_t name_width = 9;
-  std::size_t value_width = 6;
-  std::size_t interval_width = 13;
-  const auto interval = [](const CalibrationProfile::Parameter& p) {
-    return p.low.empty() ? std::string() : fmt::format("{} .. {}", p.low, p.high);
-  };
-  for (const CalibrationProfile::Parameter& p : profile.parameters) {
-    name_width = std::max(name_width, p.name.size());
-    value_width = std::max({value_width, p.value.size(), p.start.size()});
-    interval_width = std::max(interval_width, interval(p).size());
-  }
-  const auto print_row = [&](const auto& name, const auto& before, const auto& fitted, const auto& low_high, const auto& meaning) {
-    print_line(fmt::format("{:{}}  {:>{}}  {:>{}}  {:{}}  {}", name, name_width, before, value_width, fitted, value_width, low_high,
-                           interval_width, meaning));
-  };
-  print_row("parameter", "before", "fitted", "95 % interval", "");
-  for (const CalibrationProfile::Parameter& p : profile.parameters) print_row(p.name, p.start, p.value, interval(p), meaning_of(p));
-  fmt::print("\n{:24}  {:>10}  {:>10}  {:>10}\n", "", "before", "fitted", "held out");
-  const auto held_out = [&](const std::string& text) { return result.hold_out.count > 0 ? text : std::string("-"); };
-  fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "measured times", result.before.count, result.training.count,
-             result.hold_out.count);
-  fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "mean percentage error", percent_text(result.before.mape),
-             percent_text(result.training.mape), held_out(percent_text(result.hold_out.mape)));
-  fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "pairs in order", percent_text(result.before.ordering_accuracy),
-             percent_text(result.training.ordering_accuracy), held_out(percent_text(result.hold_out.ordering_accuracy)));
-  fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "equation 3, s^2", fmt::format("{:.4g}", result.before.plain),
-             fmt::format("{:.4g}", result.training.plain), held_out(fmt::format("{:.4g}", result.hold_out.plain)));
-  fmt::print("\nlambda {:.4g}{}, {} with {}\n", profile.lambda,
-             result.sigma > 0 ? fmt::format(" ({:.3g} sigma)", profile.lambda / result.sigma) : std::string(),
-             counted(profile.runs, "run", "runs"), profile.search);
-}
-
-/// Some of the measured times, each on a line.
-void list_times(const char* what, const std::vector<std::size_t>& which, const MeasuredTables& measured,
-                const std::vector<double>* simulated_s) {
-  constexpr std::size_t listed_max = 10;
-  if (which.empty()) return;
-  std::fprintf(stderr, "note: %s of %zu measured times %s:\n", std::to_string(which.size()).c_str(), measured.size(), what);
-  for (std::size_t i = 0; i < std::min(which.size(), listed_max); ++i) {
-    const TimedEntity& one = measured[which[i]];
-    std::string line = fmt::format("  {}:{}: {}, {:.6g} us", measured.file_of(which[i]), one.line, one.to_text(), 1e6 * one.time_s);
-    if (simulated_s != nullptr) line += fmt::format(", simulated {:.6g} us", 1e6 * (*simulated_s)[which[i]]);
-    std::fprintf(stderr, "%s\n", line.c_str());
-  }
-  if (which.size() > listed_max) std::fprintf(stderr, "  and %zu more; --table lists all\n", which.size() - listed_max);
-}
-
-/// As a field of CSV.
-std::string quoted(const std::string& text) {
-  std::string field = "\"";
-  for (const char c : text) field += c == '"' ? std::string(2, c) : std::string(1, c);
-  return field + "\"";
-}
-
-/// Every measured time beside the simulated ones, for plots.
-void write_table(OutputFile& file, const MeasuredTables& measured, const CalibrationResult& result) {
-  file.write("file,line,what,size_bytes,ranks,measured_s,before_s,fitted_s,part,outlier\n");
-  std::vector<bool> is_outlier(measured.size(), false);
-  std::vector<bool> is_dropped(measured.size(), false);
-  for (const std::size_t i : result.outliers) is_outlier[i] = true;
-  for (const std::size_t i : result.dropped) is_dropped[i] = true;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    const TimedEntity& one = measured[i];
-    const auto number = [](const std::optional<std::uint64_t>& n) { return n ? fmt::format("{}", *n) : std::string(); };
-    const bool is_matched = !std::isnan(result.before_s[i]);
-    const auto seconds = [&](double time_s) { return is_matched ? fmt::format("{}", time_s) : std::string(); };
-    file.write(fmt::format("{},{},{},{},{},{},{},{},{},{}\n", quoted(measured.file_of(i)), one.line, quoted(one.to_text()),
-                           number(one.size_bytes), number(one.ranks), one.time_s, seconds(result.before_s[i]),
-                           seconds(result.after_s[i]),
-                           !is_matched             ? "unmatched"
-                           : result.is_held_out[i] ? "held_out"
-                           : is_dropped[i]         ? "dropped"
-                                                   : "training",
-                           is_outlier[i] ? 1 : 0));
-  }
-  file.commit();
-}
-
-/// FILE.csv, or FILE:nccl-tests, perhaps with :KIND.
-MeasuredTables read_tables(const std::vector<std::string>& files) {
-  constexpr std::string_view nccl_tests = ":nccl-tests";
+CalibrationCases read_all(const CalibrateOptions& options) {
+  if (!options.cases.empty()) return load_cases(read_case_files(options.cases), options.flags);
+  Scenario scenario = load_scenario(options.flags);
   std::vector<MeasuredTimes> tables;
-  for (const std::string& text : files) {
-    const std::size_t at = text.find(nccl_tests);
-    const std::string rest = at == std::string::npos ? "" : text.substr(at + nccl_tests.size());
-    if (at == std::string::npos || (!rest.empty() && rest.front() != ':')) {
-      tables.push_back(read_measured_times(SourceText::read(text)));
-    } else {
-      tables.push_back(read_nccl_tests(SourceText::read(text.substr(0, at)), rest.empty() ? rest : rest.substr(1)));
-    }
-  }
-  return MeasuredTables(std::move(tables));
+  for (const std::string& file : options.measured) tables.push_back(read_measured_file(file));
+  return one_case(std::move(scenario), std::move(tables));
 }
 
-int calibrate_command(CalibrateOptions options, bool seed_given) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point started = Clock::now();
-  const auto elapsed_s = [&] { return std::chrono::duration<double>(Clock::now() - started).count(); };
-  if (seed_given) options.flags.seed = options.seed;
+/// Shows how a search goes on, and ends it where the user or the clock says so.
+class SearchWatch {
+ public:
+  SearchWatch(double minutes, bool is_quiet) : minutes_(minutes), shows_(stderr_is_terminal() && !is_quiet) {
+    std::signal(SIGINT, on_calibrate_interrupt);
+    std::signal(SIGTERM, on_calibrate_interrupt);
+  }
+  ~SearchWatch() {
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+    if (shows_) std::fprintf(stderr, "\r\033[K");
+  }
+  SearchWatch(const SearchWatch&) = delete;
+  SearchWatch& operator=(const SearchWatch&) = delete;
+
+  double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(); }
+  bool must_stop() const { return told_to_stop || (minutes_ > 0 && elapsed_s() > 60 * minutes_); }
+
+  void show(const CalibrationOptions::Progress& now) const {
+    if (!shows_) return;
+    const double left_s = minutes_ > 0 ? std::max(0.0, 60 * minutes_ - elapsed_s()) : 0;
+    std::fprintf(stderr, "\r\033[K%s: %llu of at most %llu candidates  error %.2f %%  %.0f s%s", now.doing,
+                 static_cast<unsigned long long>(now.points), static_cast<unsigned long long>(now.points_max), 100 * now.mape,
+                 elapsed_s(), left_s > 0 ? fmt::format(", {:.0f} s left", left_s).c_str() : "");
+    std::fflush(stderr);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  double minutes_;
+  bool shows_;
+};
+
+CalibrationOptions options_of(CalibrateOptions& options, const SearchWatch& watch) {
   CalibrationOptions how{search_settings(options.search, options.flags.settings)};
   how.scale = scale_called(options.errors);
   how.lambda = lambda_of(options.lambda);
@@ -287,59 +160,78 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
   how.drops_outliers = options.outliers == "drop";
   how.points_max = options.runs;
   how.threads = options.threads;
+  how.progress = [&watch](const CalibrationOptions::Progress& now) { watch.show(now); };
+  how.stop = [&watch] { return watch.must_stop(); };
+  return how;
+}
+
+/// Refused measurements are wrong input, drift is an answer.
+int nightly_command(CalibrateOptions options) {
+  const NightlyConfig config = NightlyConfig::read(options.nightly);
+  const std::string date = options.night.empty() ? today() : options.night;
+  check_date(date, SourcePlace::named("--night"));
+  std::optional<SearchWatch> watch;
+  watch.emplace(options.minutes, options.quiet);
+  NightOptions how{date, options.accepts_drift, options_of(options, *watch)};
+  how.is_interrupted = [] { return told_to_stop.load(); };
+  const NightResult night = run_night(config, how);
+  watch.reset();
+  if (night.stopped) {
+    std::fprintf(stderr, "interrupted: nothing was published; the same night goes on from there\n");
+    return exit_interrupted;
+  }
+  if (options.json) {
+    fmt::print("{}", night.record.to_json());
+  } else {
+    print_night(night);
+  }
+  std::fflush(stdout);
+  if (night.record.status == NightStatus::refused) return exit_input;
+  return night.record.alarms.empty() ? exit_done : exit_no;
+}
+
+int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_given) {
+  if (seed_given) options.flags.seed = options.seed;
+  std::optional<SearchWatch> watch;
+  watch.emplace(options.minutes, options.quiet);
+  CalibrationOptions how = options_of(options, *watch);
   how.journal = options.out + ".candidates";
-  const Scenario scenario = load_scenario(options.flags);
-  const MeasuredTables measured = read_tables(options.measured);
-  const FitSpace space(scenario, options.fit, "--fit");
+  const CalibrationCases all = read_all(options);
+  const MeasuredTables& measured = all.measured;
+  if (!hold_out_given && std::ranges::any_of(all.cases, &CalibrationCase::is_held_out)) how.hold_out = 0;
+  const FitSpace space(all.scenarios(), options.fit, "--fit");
   if (!options.quiet) {
-    for (const std::string& assumption : scenario.assumptions) std::fprintf(stderr, "note: %s\n", assumption.c_str());
+    for (const std::string& note : all.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
     for (const std::string& note : space.notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
-    for (const MeasuredTimes& table : measured.tables()) {
-      for (const LeftOutRows& rows : table.left_out)
-        std::fprintf(stderr, "note: %s: %s\n", table.file.c_str(), rows.to_text().c_str());
-    }
   }
   const std::string journals[] = {how.journal, how.journal + ".dropped"};
   const auto remove_journals = [&] {
     for (const std::string& journal : journals) std::remove(journal.c_str());
   };
   if (options.anew) remove_journals();
-  std::vector<std::string> inputs = scenario.manifest.input_paths();
-  for (const MeasuredTimes& of_table : measured.tables()) inputs.push_back(of_table.file);
+  std::vector<std::string> inputs = all.input_paths();
+  if (!options.cases.empty()) inputs.push_back(options.cases);
   check_keeps_inputs(options.out, inputs);
   if (!options.table.empty()) check_keeps_inputs(options.table, inputs);
   // Before the search, so that a place where nothing can be written is not found after it.
   OutputFile file(options.out);
-  std::optional<OutputFile> table;
-  if (!options.table.empty()) table.emplace(options.table);
-  const bool shows_progress = stderr_is_terminal() && !options.quiet;
-  how.progress = [&](const CalibrationOptions::Progress& now) {
-    if (!shows_progress) return;
-    const double left_s = options.minutes > 0 ? std::max(0.0, 60 * options.minutes - elapsed_s()) : 0;
-    std::fprintf(stderr, "\r\033[K%s: %llu of at most %llu candidates  error %.2f %%  %.0f s%s", now.doing,
-                 static_cast<unsigned long long>(now.points), static_cast<unsigned long long>(now.points_max), 100 * now.mape,
-                 elapsed_s(), left_s > 0 ? fmt::format(", {:.0f} s left", left_s).c_str() : "");
-    std::fflush(stderr);
-  };
-  how.stop = [&] { return told_to_stop || (options.minutes > 0 && elapsed_s() > 60 * options.minutes); };
-  std::signal(SIGINT, on_calibrate_interrupt);
-  std::signal(SIGTERM, on_calibrate_interrupt);
-  const CalibrationResult result = calibrate(scenario, space, measured, how);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  if (shows_progress) std::fprintf(stderr, "\r\033[K");
+  std::optional<CsvFile> table;
+  if (!options.table.empty()) table.emplace(options.table, times_table_header);
+  const CalibrationResult result = calibrate(all, space, how);
+  const double elapsed_s = watch->elapsed_s();
+  watch.reset();
 
-  const CalibrationProfile profile = profile_of(scenario, space, measured, result, options.search);
+  const CalibrationProfile profile = fitted_profile(all, space, result, options.search);
   file.write(profile.to_text());
   file.commit();
-  if (table) write_table(*table, measured, result);
+  if (table) write_times_table(*table, all, result);
   const bool is_whole = !result.stopped && !result.spent_budget;
   if (is_whole) remove_journals();
   if (!options.quiet) {
     list_times("belong to nothing simulated, or not to one alone", result.unmatched, measured, nullptr);
     list_times("were far off and dropped", result.dropped, measured, nullptr);
     list_times("are far off", result.outliers, measured, &result.after_s);
-    for (const std::string& note : doubts(space, measured, result)) std::fprintf(stderr, "note: %s\n", note.c_str());
+    for (const std::string& note : doubts(all, space, result)) std::fprintf(stderr, "note: %s\n", note.c_str());
     if (result.spent_budget)
       std::fprintf(stderr,
                    "note: the search ended with --runs=%llu, not where nothing gets better; with more it goes on from there\n",
@@ -348,33 +240,9 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
       std::fprintf(stderr, "note: the search ended with --minutes=%g; the same command goes on from there\n", options.minutes);
   }
   if (options.json) {
-    nlohmann::ordered_json json;
-    for (const CalibrationProfile::Parameter& p : profile.parameters) {
-      json["parameters"].push_back({{"name", p.name},
-                                    {"before", p.start},
-                                    {"fitted", p.value},
-                                    {"low", p.low},
-                                    {"high", p.high},
-                                    {"knowledge", to_text(p.knowledge)}});
-    }
-    const auto add = [&](const char* name, const TimeErrors& errors) {
-      json[name] = {{"count", errors.count},
-                    {"mape", errors.mape},
-                    {"ordering_accuracy", errors.ordering_accuracy},
-                    {"plain_s2", errors.plain}};
-    };
-    add("before", result.before);
-    add("training", result.training);
-    if (result.hold_out.count > 0) add("hold_out", result.hold_out);
-    json["sigma"] = result.sigma;
-    json["lambda"] = profile.lambda;
-    json["unmatched"] = profile.unmatched;
-    json["outliers"] = profile.outliers;
-    json["runs"] = profile.runs;
-    json["wall_time_s"] = elapsed_s();
-    std::cout << json.dump(2) << "\n";
+    print_calibration_json(profile, result, elapsed_s);
   } else {
-    print_text(profile, result);
+    print_calibration(profile, result);
     fmt::print("profile in {}\n", options.out);
   }
   std::fflush(stdout);
@@ -399,12 +267,16 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       "collectives.csv and iterations.csv of a run are such tables. `weft modules` says what may be fitted, and from where to\n"
       "where; flow.wqe_latency=0ns..5us looks there instead.");
   RunFlags& flags = options->flags;
-  command->add_option("scenario,--scenario", flags.scenario_file, "Scenario in protobuf text format")
-      ->type_name("SCENARIO.textproto");
-  command->add_option("--topology", flags.topology, "Topology, without a scenario; as of weft run")->type_name("FILE[:format]");
-  command->add_option("--workload", flags.workload, "Workload, without a scenario")->type_name("FILE[:format]");
-  command->add_option("--flows", flags.flows, "Flow list, without a scenario: hpcc")->type_name("FILE[:format]");
-  command->add_option("--mode", flags.mode, "Fidelity: flow or packet")->type_name("MODE")->check(one_of({"flow", "packet"}));
+  CLI::Option* scenario = command->add_option("scenario,--scenario", flags.scenario_file, "Scenario in protobuf text format")
+                              ->type_name("SCENARIO.textproto");
+  CLI::Option* topology =
+      command->add_option("--topology", flags.topology, "Topology, without a scenario; as of weft run")->type_name("FILE[:format]");
+  CLI::Option* workload =
+      command->add_option("--workload", flags.workload, "Workload, without a scenario")->type_name("FILE[:format]");
+  CLI::Option* flows =
+      command->add_option("--flows", flags.flows, "Flow list, without a scenario: hpcc")->type_name("FILE[:format]");
+  CLI::Option* mode =
+      command->add_option("--mode", flags.mode, "Fidelity: flow or packet")->type_name("MODE")->check(one_of({"flow", "packet"}));
   command->add_option("--set", flags.settings, "Parameter of the scenario or the search, repeatable")
       ->type_name("module.param=value")
       ->allow_extra_args(false);
@@ -412,17 +284,26 @@ void add_calibrate_command(CLI::App& app, Action& action) {
                           ->type_name("N")
                           ->capture_default_str()
                           ->transform(whole_number<std::uint64_t>());
-  command->add_option("--measured", options->measured, "Table of measured times: CSV, or what nccl-tests prints; repeatable")
-      ->type_name("FILE[:nccl-tests[:KIND]]")
-      ->required()
-      ->allow_extra_args(false);
-  command->add_option("--fit", options->fit, "Parameters to find, in the order in which hill climbing takes them")
-      ->type_name("PARAM[=MIN..MAX],...")
-      ->delimiter(',')
-      ->required()
-      ->allow_extra_args(false);
-  command->add_option("--out", options->out, "Profile to write")->type_name("PROFILE.textproto")->capture_default_str();
-  command->add_option("--table", options->table, "Also write every measured time beside the simulated ones")->type_name("FILE.csv");
+  CLI::Option* measured =
+      command->add_option("--measured", options->measured, "Table of measured times: CSV, or what nccl-tests prints; repeatable")
+          ->type_name("FILE[:nccl-tests[:KIND]]")
+          ->allow_extra_args(false);
+  CLI::Option* cases =
+      command
+          ->add_option("--cases", options->cases,
+                       "Several scenarios and what was measured of each, fitted together: case { scenario: \"a.textproto\" "
+                       "measured: \"a.csv\" held_out: true }")
+          ->type_name("CASES.textproto");
+  for (CLI::Option* const of_one : {scenario, topology, workload, flows, measured}) cases->excludes(of_one);
+  CLI::Option* fit =
+      command->add_option("--fit", options->fit, "Parameters to find, in the order in which hill climbing takes them")
+          ->type_name("PARAM[=MIN..MAX],...")
+          ->delimiter(',')
+          ->allow_extra_args(false);
+  CLI::Option* out =
+      command->add_option("--out", options->out, "Profile to write")->type_name("PROFILE.textproto")->capture_default_str();
+  CLI::Option* table = command->add_option("--table", options->table, "Also write every measured time beside the simulated ones")
+                           ->type_name("FILE.csv");
   command->add_option("--search", options->search, "How to search: hill_climbing, bobyqa or sbplx")
       ->type_name("NAME")
       ->capture_default_str();
@@ -439,10 +320,12 @@ void add_calibrate_command(CLI::App& app, Action& action) {
                    "mean error is no more than 1.001 times what it is without")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--hold-out", options->hold_out, "Share of the measured times that the search does not see")
-      ->type_name("SHARE")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 0.9));
+  CLI::Option* hold_out = command
+                              ->add_option("--hold-out", options->hold_out,
+                                           "Share of the measured times that the search does not see; with held_out cases 0")
+                              ->type_name("SHARE")
+                              ->capture_default_str()
+                              ->check(CLI::Range(0.0, 0.9));
   command->add_option("--match", options->match, "What tells measured flows apart: auto, id, input_row or ends")
       ->type_name("BY")
       ->capture_default_str()
@@ -465,12 +348,34 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       ->type_name("N")
       ->capture_default_str()
       ->transform(whole_number<std::uint32_t>(1, 1024));
-  command->add_flag("--anew", options->anew, "Do not go on from where the last search for this profile was cut off");
+  CLI::Option* nightly =
+      command
+          ->add_option(
+              "--nightly", options->nightly,
+              "Calibrate as every night: read what was measured, fit, verify, publish; the file says what, these flags how. "
+              "Status 1: an alarm, 2: measurements were refused")
+          ->type_name("CONFIG.textproto");
+  command->add_option("--night", options->night, "Date of the night; default: today in UTC")
+      ->type_name("YYYY-MM-DD")
+      ->needs(nightly);
+  command->add_flag("--accept-drift", options->accepts_drift, "The night's values are the reference of drift from now on")
+      ->needs(nightly);
+  CLI::Option* anew =
+      command->add_flag("--anew", options->anew, "Do not go on from where the last search for this profile was cut off");
+  for (CLI::Option* const of_one : {scenario, topology, workload, flows, measured, cases, mode, seed, fit, out, table, anew})
+    nightly->excludes(of_one);
   command->add_flag("--json", options->json, "Print what was found as JSON on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
   add_input_flags(*command);
-  command->callback(
-      [options, seed, &action] { action = [options, seed] { return calibrate_command(*options, seed->count() > 0); }; });
+  command->callback([options, seed, hold_out, &action] {
+    if (!options->nightly.empty()) {
+      action = [options] { return nightly_command(*options); };
+      return;
+    }
+    if (options->fit.empty()) throw CLI::RequiredError("--fit");
+    if (options->cases.empty() && options->measured.empty()) throw CLI::RequiredError("--measured or --cases");
+    action = [options, seed, hold_out] { return calibrate_command(*options, seed->count() > 0, hold_out->count() > 0); };
+  });
 }
 
 }  // namespace weft

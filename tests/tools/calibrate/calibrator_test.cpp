@@ -55,14 +55,14 @@ class Calibration : public testing::Test {
   }
 
   /// What the flows take with some settings, with noise.
-  MeasuredTables measured(const std::vector<std::string>& truth, double noise) const {
+  MeasuredTimes measured(const std::vector<std::string>& truth, double noise) const {
     RandomStream random(2, 0, 0);
     std::string text = "input_row,size_bytes,fct_ns\n";
     const std::vector<TimedKind> flows = {TimedKind::flow};
     for (const TimedEntity& flow : simulate_times(scenario(truth), flows))
       text +=
           fmt::format("{},{},{:.3f}\n", *flow.input_row, *flow.size_bytes, 1e9 * flow.time_s * (1 + noise * random.normal(0, 1)));
-    return MeasuredTables({read_measured_times(SourceText("measured.csv", text))});
+    return read_measured_times(SourceText("measured.csv", text));
   }
 
   static CalibrationOptions options() {
@@ -94,10 +94,10 @@ const std::vector<double> values = {230'000, 80'000, 0.93};  // in ticks of 10 p
 
 TEST_F(Calibration, FindsWhatTheTimesWereMadeWith) {
   const Scenario own = scenario();
-  const FitSpace space(own, names, "--fit");
+  const FitSpace space({&own}, names, "--fit");
   CalibrationOptions how = options();
   how.confidence.level = 0.999;  // so that a miss is no bad luck
-  const CalibrationResult found = calibrate(own, space, measured(truth, 0.02), how);
+  const CalibrationResult found = calibrate(one_case(own, {measured(truth, 0.02)}), space, how);
   for (std::size_t i = 0; i < values.size(); ++i) {
     EXPECT_NEAR(found.best[i], values[i], 0.05 * values[i]) << names[i];
     EXPECT_LE(found.confidence[i].low, values[i]) << names[i];
@@ -114,12 +114,12 @@ TEST_F(Calibration, FindsWhatTheTimesWereMadeWith) {
 
 TEST_F(Calibration, IsTheSameOnAnyNumberOfThreads) {
   const Scenario own = scenario();
-  const FitSpace space(own, names, "--fit");
-  const MeasuredTables tables = measured(truth, 0.02);
+  const FitSpace space({&own}, names, "--fit");
+  const MeasuredTimes tables = measured(truth, 0.02);
   CalibrationOptions how = options();
-  const CalibrationResult one = calibrate(own, space, tables, how);
+  const CalibrationResult one = calibrate(one_case(own, {tables}), space, how);
   how.threads = 3;
-  const CalibrationResult three = calibrate(own, space, tables, how);
+  const CalibrationResult three = calibrate(one_case(own, {tables}), space, how);
   EXPECT_EQ(one.best, three.best);
   EXPECT_EQ(one.lambda, three.lambda);
   EXPECT_EQ(one.runs, three.runs);
@@ -133,21 +133,21 @@ TEST_F(Calibration, IsTheSameOnAnyNumberOfThreads) {
 // end.
 TEST_F(Calibration, GoesOnWhereItWasCutOff) {
   const Scenario own = scenario();
-  const FitSpace space(own, names, "--fit");
-  const MeasuredTables tables = measured(truth, 0.02);
-  const CalibrationResult whole = calibrate(own, space, tables, options());
+  const FitSpace space({&own}, names, "--fit");
+  const MeasuredTimes tables = measured(truth, 0.02);
+  const CalibrationResult whole = calibrate(one_case(own, {tables}), space, options());
   CalibrationOptions how = options();
   how.journal = path("journal");
   int asked = 0;
   how.stop = [&] { return ++asked > 20; };
-  const CalibrationResult cut = calibrate(own, space, tables, how);
+  const CalibrationResult cut = calibrate(one_case(own, {tables}), space, how);
   EXPECT_TRUE(cut.stopped);
   EXPECT_TRUE(cut.confidence.empty());
   EXPECT_LT(cut.training.mape, cut.before.mape);
   // What is no such line, and a kill in the middle of one.
   std::ofstream(path("journal"), std::ios::app) << "junk\nnan nan nan nan nan nan\n0x1p+3 0x1";
   how.stop = nullptr;
-  const CalibrationResult resumed = calibrate(own, space, tables, how);
+  const CalibrationResult resumed = calibrate(one_case(own, {tables}), space, how);
   EXPECT_EQ(resumed.best, whole.best);
   EXPECT_LT(resumed.runs + 40, whole.runs);
 }
@@ -157,25 +157,25 @@ TEST_F(Calibration, AJournalOfOtherCandidatesIsRefused) {
   CalibrationOptions how = options();
   how.journal = path("journal");
   how.stop = [] { return true; };
-  const MeasuredTables tables = measured(truth, 0.02);
-  calibrate(own, FitSpace(own, names, "--fit"), tables, how);
-  const FitSpace other(own, std::vector<std::string>{"flow.receive_latency"}, "--fit");
-  EXPECT_EQ(code_of([&] { calibrate(own, other, tables, how); }), "other-journal");
+  const MeasuredTimes tables = measured(truth, 0.02);
+  calibrate(one_case(own, {tables}), FitSpace({&own}, names, "--fit"), how);
+  const FitSpace other({&own}, std::vector<std::string>{"flow.receive_latency"}, "--fit");
+  EXPECT_EQ(code_of([&] { calibrate(one_case(own, {tables}), other, how); }), "other-journal");
   Scenario packets = own;
   packets.mode = Mode::packet;
-  EXPECT_EQ(code_of([&] { calibrate(packets, FitSpace(own, names, "--fit"), tables, how); }), "other-journal");
+  EXPECT_EQ(code_of([&] { calibrate(one_case(packets, {tables}), FitSpace({&own}, names, "--fit"), how); }), "other-journal");
 }
 
 TEST_F(Calibration, TimesThatAreFarOffAreNamedAndMayBeDropped) {
   const Scenario own = scenario();
-  const FitSpace space(own, names, "--fit");
-  const MeasuredTables clean = measured(truth, 0.01);
-  MeasuredTimes dirty = clean.tables().front();
+  const FitSpace space({&own}, names, "--fit");
+  const MeasuredTimes clean = measured(truth, 0.01);
+  MeasuredTimes dirty = clean;
   for (std::size_t i = 0; i < dirty.times.size(); i += 30) dirty.times[i].time_s *= 3;
   CalibrationOptions how = options();
   how.hold_out = 0;
   how.drops_outliers = true;
-  const CalibrationResult found = calibrate(own, space, MeasuredTables({dirty}), how);
+  const CalibrationResult found = calibrate(one_case(own, {dirty}), space, how);
   std::vector<std::size_t> tripled;
   for (std::size_t i = 0; i < dirty.times.size(); i += 30) tripled.push_back(i);
   EXPECT_EQ(found.dropped, tripled);
@@ -186,25 +186,27 @@ TEST_F(Calibration, TimesThatAreFarOffAreNamedAndMayBeDropped) {
 
 TEST_F(Calibration, WhatCannotBeHeldAgainstAnythingIsAnError) {
   const Scenario own = scenario();
-  const FitSpace space(own, names, "--fit");
-  const auto of = [](const std::string& text) { return MeasuredTables({read_measured_times(SourceText("m.csv", text))}); };
-  EXPECT_EQ(code_of([&] { calibrate(own, space, of("src,dst,fct_ns\nhost98,host99,5\n"), options()); }), "nothing-matches");
-  EXPECT_EQ(code_of([&] { calibrate(own, space, of("input_row,fct_ns\n0,5\n1,6\n2,7\n"), options()); }), "too-few-measurements");
+  const FitSpace space({&own}, names, "--fit");
+  const auto of = [](const std::string& text) { return read_measured_times(SourceText("m.csv", text)); };
+  EXPECT_EQ(code_of([&] { calibrate(one_case(own, {of("src,dst,fct_ns\nhost98,host99,5\n")}), space, options()); }),
+            "nothing-matches");
+  EXPECT_EQ(code_of([&] { calibrate(one_case(own, {of("input_row,fct_ns\n0,5\n1,6\n2,7\n")}), space, options()); }),
+            "too-few-measurements");
 }
 
 // With a weight of the order that outweighs everything, another point is the best.
 TEST_F(Calibration, LambdaCounts) {
   const Scenario own = scenario();
-  const FitSpace space(own, names, "--fit");
-  const MeasuredTables tables = measured(truth, 0.05);
+  const FitSpace space({&own}, names, "--fit");
+  const MeasuredTimes tables = measured(truth, 0.05);
   CalibrationOptions how = options();
-  const CalibrationResult without = calibrate(own, space, tables, how);
+  const CalibrationResult without = calibrate(one_case(own, {tables}), space, how);
   how.lambda = 1e4;
-  const CalibrationResult with = calibrate(own, space, tables, how);
+  const CalibrationResult with = calibrate(one_case(own, {tables}), space, how);
   EXPECT_NE(with.best, without.best);
   EXPECT_GE(with.training.ordering_accuracy, without.training.ordering_accuracy);
   how.lambda = std::nullopt;
-  const CalibrationResult found = calibrate(own, space, tables, how);
+  const CalibrationResult found = calibrate(one_case(own, {tables}), space, how);
   // Errors of 5 %, as logarithms.
   EXPECT_NEAR(found.sigma, 0.05, 0.01);
   EXPECT_LE(found.lambda, 5 * found.sigma);
@@ -227,9 +229,8 @@ TEST_F(Calibration, RepetitionsAreHeldOutTogether) {
   for (const int size : {10'000, 40'000, 160'000, 640'000}) {
     for (int i = 0; i < 4; ++i) text += fmt::format("all_reduce,16,{},{}\n", size, 200 + size / 1000 + i);
   }
-  const FitSpace space(own, std::vector<std::string>{"flow.wqe_latency"}, "--fit");
-  const CalibrationResult found =
-      calibrate(own, space, MeasuredTables({read_measured_times(SourceText("m.csv", text))}), options());
+  const FitSpace space({&own}, std::vector<std::string>{"flow.wqe_latency"}, "--fit");
+  const CalibrationResult found = calibrate(one_case(own, {read_measured_times(SourceText("m.csv", text))}), space, options());
   EXPECT_EQ(found.hold_out.count, 4U);
   for (std::size_t size = 0; size < 4; ++size) {
     for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(found.is_held_out[4 * size + i], found.is_held_out[4 * size]);
@@ -238,25 +239,25 @@ TEST_F(Calibration, RepetitionsAreHeldOutTogether) {
 
 TEST_F(Calibration, DroppingMayLeaveTooLittle) {
   const Scenario own = scenario();
-  const FitSpace space(own, std::vector<std::string>{"flow.nvlink_latency", "flow.staging_latency"}, "--fit");
-  MeasuredTimes few = measured(truth, 0.001).tables().front();
+  const FitSpace space({&own}, std::vector<std::string>{"flow.nvlink_latency", "flow.staging_latency"}, "--fit");
+  MeasuredTimes few = measured(truth, 0.001);
   few.times.resize(3);
   few.times[2].time_s *= 50;
   CalibrationOptions how = options();
   how.hold_out = 0;
   how.drops_outliers = true;
-  EXPECT_EQ(code_of([&] { calibrate(own, space, MeasuredTables({few}), how); }), "too-few-measurements");
+  EXPECT_EQ(code_of([&] { calibrate(one_case(own, {few}), space, how); }), "too-few-measurements");
 }
 
 // Told to stop while intervals are found, it ends without them.
 TEST_F(Calibration, StopsBetweenIntervals) {
   const Scenario own = scenario();
-  const FitSpace space(own, names, "--fit");
+  const FitSpace space({&own}, names, "--fit");
   CalibrationOptions how = options();
   bool finds_intervals = false;
   how.progress = [&](const CalibrationOptions::Progress& now) { finds_intervals = std::string(now.doing) == "finding intervals"; };
   how.stop = [&] { return finds_intervals; };
-  const CalibrationResult found = calibrate(own, space, measured(truth, 0.02), how);
+  const CalibrationResult found = calibrate(one_case(own, {measured(truth, 0.02)}), space, how);
   EXPECT_TRUE(found.stopped);
   EXPECT_TRUE(found.confidence.empty());
   EXPECT_LT(found.training.mape, 0.02);
@@ -265,8 +266,8 @@ TEST_F(Calibration, StopsBetweenIntervals) {
 // Without noise the times tell a real number to as many digits as it is told.
 TEST_F(Calibration, RealsAreKnownWithoutNoise) {
   const Scenario own = scenario();
-  const FitSpace space(own, std::vector<std::string>{"flow.network_efficiency"}, "--fit");
-  const CalibrationResult found = calibrate(own, space, measured({truth[2]}, 0), options());
+  const FitSpace space({&own}, std::vector<std::string>{"flow.network_efficiency"}, "--fit");
+  const CalibrationResult found = calibrate(one_case(own, {measured({truth[2]}, 0)}), space, options());
   EXPECT_NEAR(found.best[0], 0.93, 1e-5);
   EXPECT_TRUE(found.confidence[0].is_identified);
 }
@@ -274,10 +275,10 @@ TEST_F(Calibration, RealsAreKnownWithoutNoise) {
 // Times of another unit end at an end of the range, which is not knowledge.
 TEST_F(Calibration, AnEndThatIsNotTheEndIsNoKnowledge) {
   const Scenario own = scenario();
-  const FitSpace space(own, std::vector<std::string>{"flow.wqe_latency"}, "--fit");
-  MeasuredTimes late = measured(truth, 0.02).tables().front();
+  const FitSpace space({&own}, std::vector<std::string>{"flow.wqe_latency"}, "--fit");
+  MeasuredTimes late = measured(truth, 0.02);
   for (TimedEntity& time : late.times) time.time_s += 1e-3;
-  const CalibrationResult found = calibrate(own, space, MeasuredTables({late}), options());
+  const CalibrationResult found = calibrate(one_case(own, {late}), space, options());
   EXPECT_EQ(found.best[0], space.parameters()[0].maximum);
   EXPECT_TRUE(found.confidence[0].is_outside);
   EXPECT_FALSE(found.confidence[0].is_identified);
@@ -285,10 +286,10 @@ TEST_F(Calibration, AnEndThatIsNotTheEndIsNoKnowledge) {
 
 TEST_F(Calibration, UnmatchedTimesAreLeftOutAndTold) {
   const Scenario own = scenario();
-  const FitSpace space(own, names, "--fit");
-  MeasuredTimes table = measured(truth, 0.02).tables().front();
+  const FitSpace space({&own}, names, "--fit");
+  MeasuredTimes table = measured(truth, 0.02);
   table.times[7].input_row = 4000;
-  const CalibrationResult found = calibrate(own, space, MeasuredTables({table}), options());
+  const CalibrationResult found = calibrate(one_case(own, {table}), space, options());
   EXPECT_EQ(found.unmatched, std::vector<std::size_t>{7});
   EXPECT_TRUE(std::isnan(found.after_s[7]));
   EXPECT_EQ(found.before.count, flow_count - 1);
@@ -296,7 +297,7 @@ TEST_F(Calibration, UnmatchedTimesAreLeftOutAndTold) {
 
 TEST_F(Calibration, FitSpacesAreRangesOfRealHardwareOrTheUsersOwn) {
   const Scenario own = scenario({"flow.wqe_latency=30us"});
-  const FitSpace space(own, std::vector<std::string>{"flow.wqe_latency", "flow.switching_delay=100ns..2us"}, "--fit");
+  const FitSpace space({&own}, std::vector<std::string>{"flow.wqe_latency", "flow.switching_delay=100ns..2us"}, "--fit");
   EXPECT_EQ(space.parameters()[0].maximum, 2'000'000);  // 20 us
   EXPECT_EQ(space.start(), (FitPoint{2'000'000, 50'000}));
   ASSERT_EQ(space.notes().size(), 1U);
@@ -304,7 +305,7 @@ TEST_F(Calibration, FitSpacesAreRangesOfRealHardwareOrTheUsersOwn) {
   EXPECT_EQ(space.text(1, 12'345), "123.45ns");
   EXPECT_EQ(space.scenario_at(own, {100'000, 12'345}).parameters.of("flow").duration("switching_delay"), Duration::ticks(12'345));
   const auto code = [&](const std::string& text) {
-    return code_of([&] { FitSpace(own, std::vector<std::string>{text}, "--fit"); });
+    return code_of([&] { FitSpace({&own}, std::vector<std::string>{text}, "--fit"); });
   };
   EXPECT_EQ(code("flow.wqe"), "unknown-param");
   EXPECT_EQ(code("flow.routing"), "not-fittable");
@@ -313,7 +314,7 @@ TEST_F(Calibration, FitSpacesAreRangesOfRealHardwareOrTheUsersOwn) {
   EXPECT_EQ(code("flow.wqe_latency=2us..1us"), "out-of-range");
   EXPECT_EQ(code("flow.wqe_latency=1us..2h"), "out-of-range");
   EXPECT_EQ(code_of([&] {
-              FitSpace(own, std::vector<std::string>{"flow.mtu", "flow.wqe_latency", "flow.wqe_latency"}, "--fit");
+              FitSpace({&own}, std::vector<std::string>{"flow.mtu", "flow.wqe_latency", "flow.wqe_latency"}, "--fit");
             }),
             "not-fittable");
 }

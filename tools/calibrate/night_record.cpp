@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/calibrate/night_record.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "core/text/diagnostics.hpp"
+#include "core/text/source_text.hpp"
+
+namespace weft {
+
+namespace {
+
+nlohmann::ordered_json known(double value) { return std::isnan(value) ? nlohmann::ordered_json() : nlohmann::ordered_json(value); }
+
+double value_of(const nlohmann::json& json) { return json.is_null() ? NightRecord::unknown : json.get<double>(); }
+
+NightStatus status_called(const std::string& name) {
+  if (name == to_text(NightStatus::published)) return NightStatus::published;
+  return name == to_text(NightStatus::kept) ? NightStatus::kept : NightStatus::refused;
+}
+
+}  // namespace
+
+std::string_view to_text(NightStatus status) {
+  switch (status) {
+    case NightStatus::published:
+      return "published";
+    case NightStatus::kept:
+      return "kept";
+    case NightStatus::refused:
+      return "refused";
+  }
+  return "";
+}
+
+std::string NightRecord::to_json() const {
+  nlohmann::ordered_json json;
+  json["date"] = date;
+  json["status"] = to_text(status);
+  json["reasons"] = reasons;
+  json["rows"] = rows;
+  json["matched"] = matched;
+  json["outliers"] = outliers;
+  json["uncalibrated_mape"] = known(uncalibrated_mape);
+  json["reference_mape"] = known(reference_mape);
+  json["published_mape"] = known(published_mape);
+  json["hold_out_mape_before"] = known(hold_out_before);
+  json["hold_out_mape_after"] = known(hold_out_after);
+  json["drift"] = known(drift);
+  json["alarms"] = alarms;
+  json["parameters"] = nlohmann::ordered_json::array();
+  for (const CalibrationProfile::Parameter& p : parameters) {
+    json["parameters"].push_back(
+        {{"name", p.name}, {"value", p.value}, {"low", p.low}, {"high", p.high}, {"knowledge", weft::to_text(p.knowledge)}});
+  }
+  return json.dump(2) + "\n";
+}
+
+NightRecord NightRecord::read(const std::string& path) {
+  NightRecord night;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(SourceText::read(path).text());
+    night.date = json.at("date");
+    night.status = status_called(json.at("status"));
+    night.reasons = json.at("reasons").get<std::vector<std::string>>();
+    night.rows = json.at("rows");
+    night.matched = json.at("matched");
+    night.outliers = json.at("outliers");
+    night.uncalibrated_mape = value_of(json.at("uncalibrated_mape"));
+    night.reference_mape = value_of(json.at("reference_mape"));
+    night.published_mape = value_of(json.at("published_mape"));
+    night.hold_out_before = value_of(json.at("hold_out_mape_before"));
+    night.hold_out_after = value_of(json.at("hold_out_mape_after"));
+    night.drift = value_of(json.at("drift"));
+    night.alarms = json.at("alarms").get<std::vector<std::string>>();
+    for (const nlohmann::json& from : json.at("parameters")) {
+      CalibrationProfile::Parameter& to = night.parameters.emplace_back();
+      to.name = from.at("name");
+      to.value = from.at("value");
+      to.low = from.at("low");
+      to.high = from.at("high");
+      to.knowledge = knowledge_called(from.at("knowledge").get<std::string>());
+    }
+  } catch (const nlohmann::json::exception& error) {
+    fail("bad-night", std::string("this is no record of a night: ") + error.what(), SourcePlace::named(path),
+         "remove the folder: the night then counts as not made");
+  }
+  return night;
+}
+
+std::vector<NightRecord> read_nights(const std::filesystem::path& history) {
+  std::vector<NightRecord> nights;
+  std::error_code is_not_there;
+  for (const auto& entry : std::filesystem::directory_iterator(history, is_not_there)) {
+    const std::filesystem::path record = entry.path() / "night.json";
+    if (std::filesystem::exists(record, is_not_there)) nights.push_back(NightRecord::read(record.string()));
+  }
+  std::ranges::sort(nights, {}, &NightRecord::date);
+  return nights;
+}
+
+}  // namespace weft

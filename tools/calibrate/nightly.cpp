@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/calibrate/nightly.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
+#include "tools/calibrate/fitted_profile.hpp"
+#include "tools/calibrate/profile_use.hpp"
+#include "tools/calibrate/times_table.hpp"
+#include "tools/results/output_file.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::string_view date_mark = "{date}";
+/// In a file of the configuration's history, beside the folders of nights.
+constexpr const char* reference_name = "reference.textproto";
+
+std::string dated(std::string text, const std::string& date) {
+  for (std::size_t at = text.find(date_mark); at != std::string::npos; at = text.find(date_mark, at + date.size()))
+    text.replace(at, date_mark.size(), date);
+  return text;
+}
+
+std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+
+/// Nobody else has it until the end.
+class HistoryLock {
+ public:
+  explicit HistoryLock(const std::filesystem::path& history) {
+    std::error_code error;
+    std::filesystem::create_directories(history, error);
+    const std::filesystem::path path = history / ".lock";
+    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file_ < 0) fail_write(path, std::strerror(errno), "history in the configuration");
+    if (flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+    close(file_);
+    fail("night-in-progress", "another night of this history is being calibrated", SourcePlace::named(history.string()),
+         "wait for it; it lets go also where it is killed");
+  }
+  ~HistoryLock() { close(file_); }
+  HistoryLock(const HistoryLock&) = delete;
+  HistoryLock& operator=(const HistoryLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
+/// When its measurements were made, as far as it is known.
+std::string night_of(const CalibrationProfile& profile) { return profile.night.empty() ? profile.date.substr(0, 10) : profile.night; }
+
+std::optional<CalibrationProfile> read_if_there(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  return CalibrationProfile::read(SourceText::read(path.string()));
+}
+
+void write_durably(const std::filesystem::path& path, const std::string& text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit_durably();
+}
+
+class Night {
+ public:
+  Night(const NightlyConfig& config, const NightOptions& options)
+      : config_(config),
+        options_(options),
+        lock_(config.history),
+        folder_(std::filesystem::path(config.history) / options.date),
+        in_force_(read_if_there(config.profile)),
+        reference_(read_if_there(std::filesystem::path(config.history) / reference_name)) {
+    for (NightRecord& night : read_nights(config.history)) {
+      if (night.date != options.date) nights_.push_back(std::move(night));
+    }
+    record_.date = options.date;
+  }
+
+  NightResult run() {
+    std::optional<CalibrationCases> all = ingest();
+    if (all && !is_refused() && compare(*all)) fit(*all);
+    if (!result_.stopped) record();
+    result_.record = std::move(record_);
+    return std::move(result_);
+  }
+
+ private:
+  void refuse(std::string reason) { record_.reasons.push_back(std::move(reason)); }
+  void refuse(const InputError& error) {
+    for (const Diagnostic& found : error.diagnostics()) {
+      const std::string line = found.place.line > 0 ? fmt::format(":{}", found.place.line) : "";
+      refuse(fmt::format("{}{}: {}", found.place.file, line, found.message));
+    }
+  }
+  bool is_refused() const { return !record_.reasons.empty(); }
+
+  /// Nothing if the night is refused.
+  std::optional<CalibrationCases> ingest() {
+    std::vector<CaseFiles> files = config_.cases;
+    for (CaseFiles& one : files) {
+      one.scenario = dated(one.scenario, options_.date);
+      for (std::string& measured : one.measured) measured = dated(measured, options_.date);
+    }
+    std::optional<CalibrationCases> all;
+    try {
+      all = load_cases(files, RunFlags());
+    } catch (const InputError& error) {
+      refuse(error);
+      return std::nullopt;
+    }
+    std::uint64_t unreadable = 0;
+    for (const MeasuredTimes& table : all->measured.tables()) {
+      record_.rows += table.times.size();
+      unreadable += table.rows_left_out;
+    }
+    const auto share = static_cast<double>(unreadable) / static_cast<double>(record_.rows + unreadable);
+    if (share > config_.unreadable_max) {
+      refuse(fmt::format("{} of {} rows cannot be read, more than {}", unreadable, record_.rows + unreadable,
+                         percent(config_.unreadable_max)));
+      for (const MeasuredTimes& table : all->measured.tables()) {
+        for (const LeftOutRows& rows : table.left_out) refuse(fmt::format("{}: {}", table.file, rows.to_text()));
+      }
+    }
+    check_row_count();
+    return all;
+  }
+
+  void check_row_count() {
+    std::vector<std::uint64_t> before;
+    for (const NightRecord& night : nights_) {
+      if (night.status != NightStatus::refused && night.date < options_.date) before.push_back(night.rows);
+    }
+    if (before.empty()) return;
+    const auto middle = before.begin() + static_cast<std::ptrdiff_t>(before.size() / 2);
+    std::nth_element(before.begin(), middle, before.end());
+    if (static_cast<double>(record_.rows) >= config_.rows_min * static_cast<double>(*middle)) return;
+    refuse(fmt::format("{} came in, less than {} of the {} of a night before", counted(record_.rows, "row", "rows"),
+                       percent(config_.rows_min), *middle));
+  }
+
+  /// Of scenarios with these values in place of their own; the values of a profile that scenarios do
+  /// not know any more are left out.
+  std::vector<double> times_with(const CalibrationCases& all, const CalibrationProfile* profile) const {
+    std::vector<double> times_s(all.measured.size());
+    for (std::size_t one = 0; one < all.cases.size(); ++one) {
+      Scenario scenario = all.cases[one].scenario;
+      if (profile != nullptr) apply(*profile, scenario);
+      simulate_case(all, one, scenario, options_.fit.match, times_s);
+    }
+    return times_s;
+  }
+
+  void apply(const CalibrationProfile& profile, Scenario& scenario) const {
+    for (const CalibrationProfile::Parameter& parameter : profile.parameters)
+      scenario.parameters.apply(parameter.name, parameter.value, SourcePlace::named(config_.profile));
+  }
+
+  double mape(const CalibrationCases& all, std::span<const double> times_s, std::span<const std::size_t> places) const {
+    std::vector<double> simulated;
+    std::vector<double> measured;
+    for (const std::size_t place : places) {
+      simulated.push_back(times_s[place]);
+      measured.push_back(all.measured[place].time_s);
+    }
+    return places.empty() ? NightRecord::unknown : mean_absolute_percentage_error(simulated, measured);
+  }
+
+  /// What scenarios, the reference and the values in force make of the night's times. Whether these
+  /// look like what was simulated.
+  bool compare(const CalibrationCases& all) {
+    try {
+      uncalibrated_s_ = times_with(all, nullptr);
+      before_s_ = in_force_ ? times_with(all, &*in_force_) : uncalibrated_s_;
+      if (reference_) reference_s_ = times_with(all, &*reference_);
+    } catch (const InputError& error) {
+      refuse(error);
+      return false;
+    }
+    std::size_t far_off = 0;
+    for (std::size_t i = 0; i < before_s_.size(); ++i) {
+      if (std::isnan(before_s_[i])) continue;
+      matched_.push_back(i);
+      const double ratio = before_s_[i] / all.measured[i].time_s;
+      far_off += ratio > middle_ratio_max || ratio < 1 / middle_ratio_max ? 1 : 0;
+    }
+    record_.matched = matched_.size();
+    const auto count = static_cast<double>(before_s_.size());
+    const std::size_t unmatched = before_s_.size() - matched_.size();
+    if (static_cast<double>(unmatched) > config_.unmatched_max * count) {
+      refuse(fmt::format("{} of {} measured times belong to nothing simulated, more than {}", unmatched, before_s_.size(),
+                         percent(config_.unmatched_max)));
+    }
+    if (static_cast<double>(far_off) > config_.far_off_max * static_cast<double>(matched_.size())) {
+      refuse(fmt::format("{} of {} measured times are more than {} times, or less than a third of, what is predicted: check units",
+                         far_off, matched_.size(), middle_ratio_max));
+    }
+    return !is_refused();
+  }
+
+  void fit(const CalibrationCases& all) {
+    CalibrationCases from_in_force = all;
+    if (in_force_) {
+      for (CalibrationCase& one : from_in_force.cases) apply_fitted(one.scenario);
+    }
+    const FitSpace space(from_in_force.scenarios(), config_.fit, config_.file + ": fit");
+    std::filesystem::create_directories(folder_);
+    CalibrationOptions how = options_.fit;
+    how.journal = (folder_ / "candidates").string();
+    CalibrationResult found;
+    try {
+      found = calibrate(from_in_force, space, how);
+    } catch (const InputError& error) {
+      refuse(error);
+      return;
+    }
+    if (found.stopped && options_.is_interrupted && options_.is_interrupted()) {
+      result_.stopped = true;
+      return;
+    }
+    CalibrationProfile fitted = fitted_profile(from_in_force, space, found, how.search.module());
+    fitted.night = options_.date;
+    record_.parameters = fitted.parameters;
+    record_.outliers = found.outliers.size();
+    if (how.drops_outliers) std::erase_if(matched_, [&](std::size_t i) { return std::ranges::binary_search(found.outliers, i); });
+    verify(all, space, found);
+    CsvFile table(folder_ / "times.csv", times_table_header);
+    write_times_table(table, from_in_force, found);
+    write_durably(folder_ / "profile.textproto", fitted.to_text());
+    if (record_.status == NightStatus::published) {
+      write_durably(config_.profile, fitted.to_text());
+      in_force_ = fitted;
+    }
+    const std::vector<double>& in_force_s = record_.status == NightStatus::published ? found.after_s : before_s_;
+    record_.uncalibrated_mape = mape(all, uncalibrated_s_, matched_);
+    if (reference_) record_.reference_mape = mape(all, reference_s_, matched_);
+    record_.published_mape = mape(all, in_force_s, matched_);
+    look_for_drift(found.after_s);
+    std::filesystem::remove(how.journal);
+    std::filesystem::remove(how.journal + ".dropped");
+    result_.fitted = std::move(fitted);
+  }
+
+  /// Of the values in force those that are looked for tonight.
+  void apply_fitted(Scenario& scenario) const {
+    for (const CalibrationProfile::Parameter& parameter : in_force_->parameters) {
+      const bool is_fitted = std::ranges::any_of(
+          config_.fit, [&](const std::string& text) { return text.substr(0, text.find('=')) == parameter.name; });
+      if (is_fitted) scenario.parameters.apply(parameter.name, parameter.value, SourcePlace::named(config_.profile));
+    }
+  }
+
+  void verify(const CalibrationCases& all, const FitSpace& space, const CalibrationResult& found) {
+    std::vector<std::size_t> held_out;
+    for (const std::size_t i : matched_) {
+      if (found.is_held_out[i]) held_out.push_back(i);
+    }
+    if (held_out.empty()) held_out = matched_;
+    record_.hold_out_before = mape(all, before_s_, held_out);
+    record_.hold_out_after = mape(all, found.after_s, held_out);
+    if (record_.hold_out_after > record_.hold_out_before) {
+      refuse(fmt::format("the night's values predict times held out no better than those in force: {} against {}",
+                         percent(record_.hold_out_after), percent(record_.hold_out_before)));
+    }
+    for (std::string& reason : ranges_left(space, found)) refuse(std::move(reason));
+    record_.status = is_refused() ? NightStatus::kept : NightStatus::published;
+  }
+
+  void look_for_drift(std::span<const double> fitted_s) {
+    const std::filesystem::path reference = std::filesystem::path(config_.history) / reference_name;
+    if (in_force_ && (!reference_ || options_.accepts_drift)) {
+      write_durably(reference, in_force_->to_text());
+      record_.drift = 0;
+      return;
+    }
+    if (!reference_) return;
+    double sum = 0;
+    for (const std::size_t i : matched_) sum += std::abs(reference_s_[i] / fitted_s[i] - 1);
+    record_.drift = sum / static_cast<double>(matched_.size());
+    if (record_.drift > config_.drift_max) {
+      record_.alarms.push_back(fmt::format(
+          "predictions of the reference, of {}, are {} off on average from those of tonight's fit, more than {}",
+          night_of(*reference_), percent(record_.drift), percent(config_.drift_max)));
+    }
+    const double grown = record_.published_mape - in_force_->training.mape;
+    if (grown > config_.drift_max) {
+      record_.alarms.push_back(fmt::format("the values in force are {} off the night's times, and were {} when they were fitted",
+                                           percent(record_.published_mape), percent(in_force_->training.mape)));
+    }
+  }
+
+  void record() {
+    std::filesystem::create_directories(folder_);
+    write_durably(folder_ / "night.json", record_.to_json());
+    nights_.push_back(record_);
+    std::ranges::sort(nights_, {}, &NightRecord::date);
+    write_history();
+  }
+
+  /// All nights as tables.
+  void write_history() const {
+    const std::filesystem::path history(config_.history);
+    CsvFile nights(history / "nights.csv",
+                   "date,status,alarm,rows,matched,outliers,uncalibrated_mape,reference_mape,published_mape,hold_out_mape_before,"
+                   "hold_out_mape_after,drift,reasons");
+    CsvFile parameters(history / "parameters.csv", "date,status,parameter,value,low,high,knowledge");
+    for (const NightRecord& night : nights_) {
+      nights.text(night.date).text(to_text(night.status)).number(std::uint64_t{!night.alarms.empty()});
+      nights.number(night.rows).number(night.matched).number(night.outliers);
+      for (const double share : {night.uncalibrated_mape, night.reference_mape, night.published_mape, night.hold_out_before,
+                                 night.hold_out_after, night.drift}) {
+        if (std::isnan(share)) {
+          nights.text("");
+        } else {
+          nights.number(share);
+        }
+      }
+      nights.text(fmt::format("{}", fmt::join(night.reasons, "; "))).end_row();
+      for (const CalibrationProfile::Parameter& p : night.parameters) {
+        parameters.text(night.date).text(to_text(night.status)).text(p.name).text(p.value).text(p.low).text(p.high);
+        parameters.text(to_text(p.knowledge)).end_row();
+      }
+    }
+    nights.commit();
+    parameters.commit();
+  }
+
+  const NightlyConfig& config_;
+  const NightOptions& options_;
+  HistoryLock lock_;
+  std::filesystem::path folder_;
+  std::optional<CalibrationProfile> in_force_;
+  std::optional<CalibrationProfile> reference_;
+  std::vector<NightRecord> nights_;  ///< of other dates
+  std::vector<double> uncalibrated_s_;
+  std::vector<double> before_s_;  ///< with the values in force before the night
+  std::vector<double> reference_s_;
+  std::vector<std::size_t> matched_;
+  NightRecord record_;
+  NightResult result_;
+};
+
+}  // namespace
+
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
+
+void check_date(const std::string& date, const SourcePlace& place) {
+  int year = 0;
+  int month = 0;
+  int day = 0;
+  int used = 0;
+  const bool is_form =
+      date.size() == 10 && std::sscanf(date.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &used) == 3 && used == 10;
+  const std::chrono::year_month_day given{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                          std::chrono::day(static_cast<unsigned>(day))};
+  if (is_form && given.ok()) return;
+  fail("bad-value", fmt::format("{} is no date", in_quotes(date)), place, "write year, month and day: 2026-01-31");
+}
+
+NightResult run_night(const NightlyConfig& config, const NightOptions& options) { return Night(config, options).run(); }
+
+}  // namespace weft
