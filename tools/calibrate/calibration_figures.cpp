@@ -371,16 +371,16 @@ std::vector<double> places_of_nights(std::span<const NightPoint> nights) {
 std::string short_date(const std::string& date) { return day_of(date) ? date.substr(0, 10) : date; }
 
 bool is_known(const NightPoint& night) {
-  return std::isfinite(night.uncalibrated_mape) || std::isfinite(night.reference_mape) || std::isfinite(night.published_mape);
+  return std::isfinite(night.uncalibrated_mape) || std::isfinite(night.drift) || std::isfinite(night.published_mape);
 }
 
 std::string nights_table(std::span<const NightPoint> nights) {
   HtmlTable table("Mean absolute errors by night, the latest first", "wwfffw",
-                  {"night", "status", "uncalibrated", "reference", "published", "drift"});
+                  {"night", "status", "uncalibrated", "drift", "published", "alarm"});
   for (std::size_t i = nights.size(); i-- > 0;) {
     const NightPoint& night = nights[i];
-    table.add_row({night.date, night.status, percent_figure(night.uncalibrated_mape), percent_figure(night.reference_mape),
-                   percent_figure(night.published_mape), night.alarm ? "alarm" : ""});
+    table.add_row({night.date, night.status, percent_figure(night.uncalibrated_mape), percent_figure(night.drift),
+                   percent_figure(night.published_mape), night.alarm ? "yes" : ""});
   }
   return table.to_html();
 }
@@ -537,7 +537,7 @@ std::string nights_figure(std::span<const NightPoint> nights, const std::optiona
   std::uint64_t alarms = 0;
   std::uint64_t gaps = 0;
   for (const NightPoint& night : nights) {
-    for (const double error : {night.uncalibrated_mape, night.reference_mape, night.published_mape}) range.add(error);
+    for (const double error : {night.uncalibrated_mape, night.drift, night.published_mape}) range.add(error);
     alarms += night.alarm ? 1U : 0U;
     gaps += is_known(night) ? 0U : 1U;
   }
@@ -554,22 +554,22 @@ std::string nights_figure(std::span<const NightPoint> nights, const std::optiona
   const NightPoint& latest = nights.back();
   std::string says = fmt::format("{}: ", short_date(latest.date));
   if (is_known(latest)) {
-    says += fmt::format("published profile {}, reference profile {}, uncalibrated {}.", percent_figure(latest.published_mape),
-                        percent_figure(latest.reference_mape), percent_figure(latest.uncalibrated_mape));
+    says += fmt::format("published profile {}, drift {}, uncalibrated {}.", percent_figure(latest.published_mape),
+                        percent_figure(latest.drift), percent_figure(latest.uncalibrated_mape));
   } else {
     says += "no errors.";
   }
   says += fmt::format(" In {}: {}, {} without errors.", counted(nights.size(), "night", "nights"),
                       counted(alarms, "alarm", "alarms"), gaps == 0 ? "none" : count_figure(gaps));
   constexpr double height = 340;
-  SvgChart chart({"nights-picture", "Mean absolute error by night", says}, x, y, wide_px, height);
+  SvgChart chart({"nights-picture", "Mean absolute error and drift by night", says}, x, y, wide_px, height);
   std::vector<SvgPoint> uncalibrated;
-  std::vector<SvgPoint> reference;
+  std::vector<SvgPoint> drift;
   std::vector<SvgPoint> published;
   for (std::size_t i = 0; i < nights.size(); ++i) {
     const NightPoint& night = nights[i];
     uncalibrated.push_back({places[i], night.uncalibrated_mape});
-    reference.push_back({places[i], night.reference_mape});
+    drift.push_back({places[i], night.drift});
     published.push_back({places[i], night.published_mape});
     if (is_known(night)) continue;
     const double left = places[i] - half_night;
@@ -588,23 +588,24 @@ std::string nights_figure(std::span<const NightPoint> nights, const std::optiona
     const std::vector<SvgPoint>* points;
     const char* look;
   };
-  for (const Line& line : {Line{&uncalibrated, "uncalibrated"}, Line{&reference, "reference"}, Line{&published, "published"}}) {
+  for (const Line& line : {Line{&uncalibrated, "uncalibrated"}, Line{&drift, "reference"}, Line{&published, "published"}}) {
     chart.add_line(*line.points, line.look);
     if (nights.size() <= dotted_max) chart.add_dots(*line.points, line.look);
   }
   for (std::size_t i = 0; i < nights.size(); ++i) {
     if (!nights[i].alarm) continue;
-    const double error = nights[i].reference_mape;
+    const double error = nights[i].drift;
     chart.add_mark({places[i], std::isfinite(error) ? error : y.maximum}, SvgChart::Mark::triangle, "alarm",
-                   fmt::format("{}: alarm, reference profile {}", nights[i].date, percent_figure(error)));
+                   fmt::format("{}: alarm, drift {}", nights[i].date, percent_figure(error)));
   }
   std::vector<LegendEntry> entries = {{"stroke uncalibrated", "uncalibrated"},
-                                      {"stroke reference", "reference profile, not fitted anew"},
+                                      {"stroke reference", "drift: predictions of the reference profile from those of the fit"},
                                       {"stroke published", "published profile"}};
   if (has_threshold) entries.push_back({"stroke threshold", fmt::format("drift threshold {}", percent_figure(*drift_threshold))});
   if (alarms > 0) entries.push_back({"alarm", "alarm"});
   if (gaps > 0) entries.push_back({"gap", "night without errors: refused"});
-  return section({"nights", "Mean error over the nights", says, legend(entries), {chart.to_svg()}, "", nights_table(nights)});
+  return section(
+      {"nights", "Mean error and drift over the nights", says, legend(entries), {chart.to_svg()}, "", nights_table(nights)});
 }
 
 }  // namespace weft

@@ -29,10 +29,12 @@ namespace weft {
 struct NightPoint {
   std::string date;              ///< "2026-01-31", also with a time behind it
   double uncalibrated_mape = 0;  ///< with the scenario as it stands
-  double reference_mape = 0;     ///< with a profile that is not fitted anew: the drift
-  double published_mape = 0;     ///< with the profile that holds after the night
-  std::string status;            ///< as of the page
-  bool alarm = false;            ///< the drift was beyond the threshold
+  /// Mean difference of what the reference profile, which is not fitted anew, predicts from what the
+  /// night's fit does.
+  double drift = 0;
+  double published_mape = 0;  ///< with the profile that holds after the night
+  std::string status;         ///< as of the page
+  bool alarm = false;         ///< the drift was beyond the threshold
 };
 
 struct CalibrationPage {
@@ -47,7 +49,7 @@ struct CalibrationPage {
   std::map<std::string, std::string> parameter_meanings;
   std::vector<TimedError> times;
   std::vector<NightPoint> nights;  ///< in their order
-  /// Error of the reference profile, a share, beyond which there is an alarm.
+  /// Share beyond which a drift is an alarm.
   std::optional<double> drift_threshold;
 
   std::string to_html() const;

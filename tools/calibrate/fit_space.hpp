@@ -29,6 +29,8 @@ class FitSpace {
   const std::vector<FitParameter>& parameters() const { return parameters_; }
   /// The value of the i-th parameter, with its unit.
   std::string text(std::size_t i, double value) const { return param_text(*rows_[i], value); }
+  /// What the i-th parameter is, in a sentence.
+  std::string meaning(std::size_t i) const { return std::string(rows_[i]->meaning); }
   /// The scenario with these values.
   Scenario scenario_at(const Scenario& scenario, const FitPoint& point) const;
   FitPoint start() const;

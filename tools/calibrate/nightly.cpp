@@ -19,6 +19,7 @@
 
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
+#include "tools/calibrate/fit_page.hpp"
 #include "tools/calibrate/fitted_profile.hpp"
 #include "tools/calibrate/profile_use.hpp"
 #include "tools/calibrate/times_table.hpp"
@@ -63,7 +64,9 @@ class HistoryLock {
 };
 
 /// When its measurements were made, as far as it is known.
-std::string night_of(const CalibrationProfile& profile) { return profile.night.empty() ? profile.date.substr(0, 10) : profile.night; }
+std::string night_of(const CalibrationProfile& profile) {
+  return profile.night.empty() ? profile.date.substr(0, 10) : profile.night;
+}
 
 std::optional<CalibrationProfile> read_if_there(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
@@ -250,6 +253,7 @@ class Night {
     if (reference_) record_.reference_mape = mape(all, reference_s_, matched_);
     record_.published_mape = mape(all, in_force_s, matched_);
     look_for_drift(found.after_s);
+    page_ = fit_page(from_in_force, space, found, fitted);
     std::filesystem::remove(how.journal);
     std::filesystem::remove(how.journal + ".dropped");
     result_.fitted = std::move(fitted);
@@ -292,9 +296,9 @@ class Night {
     for (const std::size_t i : matched_) sum += std::abs(reference_s_[i] / fitted_s[i] - 1);
     record_.drift = sum / static_cast<double>(matched_.size());
     if (record_.drift > config_.drift_max) {
-      record_.alarms.push_back(fmt::format(
-          "predictions of the reference, of {}, are {} off on average from those of tonight's fit, more than {}",
-          night_of(*reference_), percent(record_.drift), percent(config_.drift_max)));
+      record_.alarms.push_back(
+          fmt::format("predictions of the reference, of {}, are {} off on average from those of tonight's fit, more than {}",
+                      night_of(*reference_), percent(record_.drift), percent(config_.drift_max)));
     }
     const double grown = record_.published_mape - in_force_->training.mape;
     if (grown > config_.drift_max) {
@@ -309,6 +313,39 @@ class Night {
     nights_.push_back(record_);
     std::ranges::sort(nights_, {}, &NightRecord::date);
     write_history();
+    write_page();
+  }
+
+  void write_page() {
+    page_.title = fmt::format("Calibration of the night of {}", record_.date);
+    page_.reasons = record_.reasons;
+    page_.reasons.insert(page_.reasons.end(), record_.alarms.begin(), record_.alarms.end());
+    switch (record_.status) {
+      case NightStatus::published:
+        page_.status = "published";
+        page_.tone = CalibrationPage::Tone::good;
+        break;
+      case NightStatus::kept:
+        page_.status = "the profile of before stays in force";
+        page_.tone = CalibrationPage::Tone::neutral;
+        break;
+      case NightStatus::refused:
+        page_.status = "measurements were refused, the profile of before stays in force";
+        page_.tone = CalibrationPage::Tone::bad;
+        break;
+    }
+    if (!record_.alarms.empty()) {
+      page_.status += ", and the machine has drifted";
+      page_.tone = CalibrationPage::Tone::warning;
+    }
+    page_.drift_threshold = config_.drift_max;
+    for (const NightRecord& night : nights_) {
+      page_.nights.push_back({night.date, night.uncalibrated_mape, night.drift, night.published_mape,
+                              std::string(to_text(night.status)), !night.alarms.empty()});
+    }
+    OutputFile file(std::filesystem::path(config_.history) / "index.html");
+    file.write(page_.to_html());
+    file.commit();
   }
 
   /// All nights as tables.
@@ -350,6 +387,7 @@ class Night {
   std::vector<double> before_s_;  ///< with the values in force before the night
   std::vector<double> reference_s_;
   std::vector<std::size_t> matched_;
+  CalibrationPage page_;  ///< as far as the night came
   NightRecord record_;
   NightResult result_;
 };

@@ -18,6 +18,7 @@
 #include "core/text/counted.hpp"
 #include "tools/calibrate/calibration_cases.hpp"
 #include "tools/calibrate/calibrator.hpp"
+#include "tools/calibrate/fit_page.hpp"
 #include "tools/calibrate/fitted_profile.hpp"
 #include "tools/calibrate/nightly.hpp"
 #include "tools/calibrate/times_table.hpp"
@@ -52,6 +53,8 @@ struct CalibrateOptions {
   std::vector<std::string> fit;
   std::string out = "weft-profile.textproto";
   std::string table;
+  std::string page;
+  std::string breakdown;
   std::string search = "hill_climbing";
   std::string lambda = "auto";
   std::string errors = "per_flow";
@@ -212,11 +215,17 @@ int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_g
   std::vector<std::string> inputs = all.input_paths();
   if (!options.cases.empty()) inputs.push_back(options.cases);
   check_keeps_inputs(options.out, inputs);
-  if (!options.table.empty()) check_keeps_inputs(options.table, inputs);
+  for (const std::string& beside : {options.table, options.page, options.breakdown}) {
+    if (!beside.empty()) check_keeps_inputs(beside, inputs);
+  }
   // Before the search, so that a place where nothing can be written is not found after it.
   OutputFile file(options.out);
   std::optional<CsvFile> table;
   if (!options.table.empty()) table.emplace(options.table, times_table_header);
+  std::optional<OutputFile> page;
+  if (!options.page.empty()) page.emplace(options.page);
+  std::optional<OutputFile> breakdown;
+  if (!options.breakdown.empty()) breakdown.emplace(options.breakdown);
   const CalibrationResult result = calibrate(all, space, how);
   const double elapsed_s = watch->elapsed_s();
   watch.reset();
@@ -225,6 +234,14 @@ int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_g
   file.write(profile.to_text());
   file.commit();
   if (table) write_times_table(*table, all, result);
+  if (page) {
+    page->write(fit_page(all, space, result, profile).to_html());
+    page->commit();
+  }
+  if (breakdown) {
+    breakdown->write(break_down_errors(timed_errors(all, result)).to_csv());
+    breakdown->commit();
+  }
   const bool is_whole = !result.stopped && !result.spent_budget;
   if (is_whole) remove_journals();
   if (!options.quiet) {
@@ -304,6 +321,11 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       command->add_option("--out", options->out, "Profile to write")->type_name("PROFILE.textproto")->capture_default_str();
   CLI::Option* table = command->add_option("--table", options->table, "Also write every measured time beside the simulated ones")
                            ->type_name("FILE.csv");
+  CLI::Option* page =
+      command->add_option("--page", options->page, "Also draw what was found: a page that a browser opens")->type_name("FILE.html");
+  CLI::Option* breakdown =
+      command->add_option("--breakdown", options->breakdown, "Also write mean errors by message size, job size and host")
+          ->type_name("FILE.csv");
   command->add_option("--search", options->search, "How to search: hill_climbing, bobyqa or sbplx")
       ->type_name("NAME")
       ->capture_default_str();
@@ -362,7 +384,8 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       ->needs(nightly);
   CLI::Option* anew =
       command->add_flag("--anew", options->anew, "Do not go on from where the last search for this profile was cut off");
-  for (CLI::Option* const of_one : {scenario, topology, workload, flows, measured, cases, mode, seed, fit, out, table, anew})
+  for (CLI::Option* const of_one :
+       {scenario, topology, workload, flows, measured, cases, mode, seed, fit, out, table, page, breakdown, anew})
     nightly->excludes(of_one);
   command->add_flag("--json", options->json, "Print what was found as JSON on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");

@@ -46,8 +46,8 @@ CalibrationProfile::Parameter parameter(const std::string& name) {
   return p;
 }
 
-NightPoint night(const std::string& date, double uncalibrated, double reference, double published) {
-  return {date, uncalibrated, reference, published, "published", false};
+NightPoint night(const std::string& date, double uncalibrated, double drift, double published) {
+  return {date, uncalibrated, drift, published, "published", false};
 }
 
 /// Before they are half as long as measured, after a hundredth too long.
@@ -136,7 +136,7 @@ TEST(CalibrationPage, NamesAreEscapedEverywhere) {
   page.parameter_meanings[name] = name;
   for (TimedError& time : page.times) time.host = name + time.host;
   for (NightPoint& one : page.nights) one.date = one.status = name;
-  page.nights.front().uncalibrated_mape = page.nights.front().reference_mape = page.nights.front().published_mape = not_known;
+  page.nights.front().uncalibrated_mape = page.nights.front().drift = page.nights.front().published_mape = not_known;
   const std::string html = page.to_html();
   EXPECT_EQ(fault_of_xml(html), "");
   EXPECT_FALSE(has(html, "<a&"));
@@ -270,7 +270,7 @@ TEST(CalibrationPage, NightsHaveGapsAndAlarms) {
   const std::string html = nights_figure(nights, 0.03);
   EXPECT_EQ(fault_of_xml(html), "");
   EXPECT_TRUE(has(html,
-                  "2026-03-02: published profile 2.00 %, reference profile 5.00 %, uncalibrated 20.00 %. In 4 nights: 2 alarms, 1 "
+                  "2026-03-02: published profile 2.00 %, drift 5.00 %, uncalibrated 20.00 %. In 4 nights: 2 alarms, 1 "
                   "without errors."));
   const std::size_t line = html.find("class=\"line uncalibrated\" d=\"");
   ASSERT_NE(line, std::string::npos);

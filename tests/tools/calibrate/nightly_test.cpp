@@ -125,9 +125,8 @@ TEST_F(Nights, PublishWhatPredictsBetterAndTellHowFarTheFirstProfileIsOff) {
 TEST_F(Nights, KeepWhatIsInForceWhereAValueWouldLeaveItsRange) {
   measure("2026-01-01", 0.9);
   night("2026-01-01");
-  write_config("");
   folder_.write("nightly.textproto",
-                "case { scenario: \"cluster.textproto\" measured: \"fct-{date}.csv\" } fit: \"flow.network_efficiency=0.8..1\" "
+                "case { scenario: \"cluster.textproto\" measured: \"fct-{date}.csv\" } fit: \"flow.network_efficiency=0.7..1\" "
                 "profile: \"profile.textproto\" history: \"nights\"");
   measure("2026-01-02", 0.6);
   const NightRecord kept = night("2026-01-02").record;
@@ -135,7 +134,8 @@ TEST_F(Nights, KeepWhatIsInForceWhereAValueWouldLeaveItsRange) {
   ASSERT_FALSE(kept.reasons.empty());
   EXPECT_NE(kept.reasons[0].find("an end of what is looked at"), std::string::npos);
   EXPECT_NEAR(published(), 0.9, 1e-3);
-  print_alarms(kept);
+  // The fit, at the end of its range, is away from the reference, and the error of 0.9 has grown.
+  EXPECT_EQ(kept.alarms.size(), 2U);
 }
 
 TEST_F(Nights, RefuseFarFewerRowsThanBefore) {
@@ -143,12 +143,12 @@ TEST_F(Nights, RefuseFarFewerRowsThanBefore) {
     measure(date, 0.9);
     EXPECT_NE(night(date).record.status, NightStatus::refused);
   }
-  folder_.write("fct-2026-01-03.csv", "op,duration_us\no1,20\no2,20\n");
+  folder_.write("fct-2026-01-03.csv", "op,duration_us\no1,20\n");
   const NightRecord refused = night("2026-01-03").record;
   EXPECT_EQ(refused.status, NightStatus::refused);
   ASSERT_EQ(refused.reasons.size(), 1U);
-  EXPECT_EQ(refused.reasons[0], "2 rows came in, less than 70.00 % of the 12 of a night before");
-  write_config("rows_min: 0.1");
+  EXPECT_EQ(refused.reasons[0], "1 row came in, less than 70.00 % of the 12 of a night before");
+  write_config("rows_min: 0.01");
   EXPECT_NE(night("2026-01-03").record.reasons.at(0).find("too few"), std::string::npos);
 }
 
