@@ -29,8 +29,8 @@ namespace weft {
 struct NightPoint {
   std::string date;              ///< "2026-01-31", also with a time behind it
   double uncalibrated_mape = 0;  ///< with the scenario as it stands
-  /// Mean difference of what the reference profile, which is not fitted anew, predicts from what the
-  /// night's fit does.
+  /// Mean difference of what the reference profile, which is not fitted anew, predicts from what
+  /// the night's fit does.
   double drift = 0;
   double published_mape = 0;  ///< with the profile that holds after the night
   std::string status;         ///< as of the page

@@ -42,7 +42,8 @@ struct NightRecord {
   /// Mean difference of the reference's predictions from those of the fit, as a share.
   double drift = unknown;
   std::vector<std::string> alarms;
-  std::vector<CalibrationProfile::Parameter> parameters;  ///< of the fit: name, value, low, high, knowledge
+  /// Of the fit: name, value, low, high, knowledge.
+  std::vector<CalibrationProfile::Parameter> parameters;
 
   std::string to_json() const;
   /// Throws InputError [bad-night] if it is no such record.

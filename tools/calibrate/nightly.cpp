@@ -156,8 +156,7 @@ class Night {
                        percent(config_.rows_min), *middle));
   }
 
-  /// Of scenarios with these values in place of their own; the values of a profile that scenarios do
-  /// not know any more are left out.
+  /// Of scenarios as they stand, or with the values of a profile.
   std::vector<double> times_with(const CalibrationCases& all, const CalibrationProfile* profile) const {
     std::vector<double> times_s(all.measured.size());
     for (std::size_t one = 0; one < all.cases.size(); ++one) {

@@ -4,17 +4,17 @@
 // Where it sits: `weft calibrate --nightly`, begun by a timer (tools/nightly).
 //
 // Model:
-//   ingest   cases of the date are read. A night with too many unreadable or unmatched rows, with far
-//            fewer rows than nights before it, or whose times are far from what is predicted, is
-//            refused: nothing is fitted.
+//   ingest   cases of the date are read. A night with too many unreadable or unmatched rows, with
+//            far fewer rows than nights before it, or whose times are far from what is predicted,
+//            is refused: nothing is fitted.
 //   fit      from the values in force (tools/calibrate/calibrator).
-//   verify   the fit is published if it predicts the times held out no worse than the values in force
-//            do, and no value wants to leave its range; else these are kept.
+//   verify   the fit is published if it predicts the times held out no worse than the values in
+//            force do, and no value wants to leave its range; else these are kept.
 //   publish  the profile is replaced at once: whoever reads it finds the old or the new one whole,
 //            also where the program is killed. Then the night's record is written, and the page.
-// Drift is the mean difference of what the reference predicts, the first profile published, from what
-// the night's fit does. There is an alarm where it is more than drift_max, or where the error of the
-// values in force has grown by more since they were fitted.
+// Drift is the mean difference of what the reference predicts, the first profile published, from
+// what the night's fit does. There is an alarm where it is more than drift_max, or where the error
+// of the values in force has grown by more since they were fitted.
 // Of one date, a second night replaces the first.
 // Threads: one night of a history at a time, which a lock sees to.
 #pragma once
@@ -50,8 +50,9 @@ std::string today();
 /// Throws InputError [bad-value] unless it is such a date.
 void check_date(const std::string& date, const SourcePlace& place);
 
-/// Throws InputError: [night-in-progress], [cannot-write], and what is wrong with the configuration,
-/// the published profile or the history. What is wrong with a night's cases is in its record.
+/// Throws InputError: [night-in-progress], [cannot-write], and what is wrong with the
+/// configuration, the published profile or the history. What is wrong with a night's cases is in
+/// its record.
 NightResult run_night(const NightlyConfig& config, const NightOptions& options);
 
 }  // namespace weft

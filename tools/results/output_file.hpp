@@ -39,7 +39,7 @@ class OutputFile {
   void close();
   /// Closes and renames.
   void commit();
-  /// The same, and what it wrote outlasts a power cut: after one there is the file of before or this.
+  /// The same, and a power cut leaves the file of before or this one whole.
   void commit_durably();
   const std::filesystem::path& path() const { return path_; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weft calibrate` prints.
+// Calibrate text: what `weft calibrate` prints, of a fit and of a night.
+// Threads: one at a time.
 #pragma once
 
 #include <vector>
