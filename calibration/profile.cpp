@@ -23,6 +23,41 @@ CalibrationProfile::Errors read_errors(const calibration::Errors& from) {
   return {from.count(), from.mape(), from.ordering_accuracy()};
 }
 
+void write(const Alignment& from, calibration::Alignment& to) {
+  to.set_gpus(from.counted == AlignedGpus::cluster ? calibration::CLUSTER : calibration::JOB);
+  for (std::size_t i = 0; i < Alignment::term_count; ++i) {
+    if (!from.is_fitted[i]) continue;
+    calibration::Term& term = *to.add_term();
+    term.set_name(std::string(Alignment::term_names[i]));
+    term.set_coefficient(from.coefficients[i]);
+  }
+  to.set_count(from.count);
+  to.set_mape_before(from.mape_before);
+  to.set_mape_after(from.mape_after);
+  to.set_mape_leave_one_out(from.mape_leave_one_out);
+}
+
+Alignment read_alignment(const calibration::Alignment& from, const FieldPlaces& places, Diagnostics& diagnostics) {
+  Alignment to;
+  to.counted = from.gpus() == calibration::JOB ? AlignedGpus::job : AlignedGpus::cluster;
+  for (int i = 0; i < from.term_size(); ++i) {
+    const auto name = std::ranges::find(Alignment::term_names, from.term(i).name());
+    if (name == Alignment::term_names.end()) {
+      diagnostics.error("unknown-term", "an alignment has no term " + in_quotes(from.term(i).name()), places.of(from, "term", i),
+                        "terms are N, N T, ln N, 1/N, T and 1");
+      continue;
+    }
+    const auto term = static_cast<std::size_t>(name - Alignment::term_names.begin());
+    to.coefficients[term] = from.term(i).coefficient();
+    to.is_fitted[term] = true;
+  }
+  to.count = from.count();
+  to.mape_before = from.mape_before();
+  to.mape_after = from.mape_after();
+  to.mape_leave_one_out = from.mape_leave_one_out();
+  return to;
+}
+
 }  // namespace
 
 std::string_view to_text(CalibrationProfile::Knowledge knowledge) {
@@ -86,6 +121,7 @@ std::string CalibrationProfile::to_text() const {
   message.set_search(search);
   message.set_runs(runs);
   message.set_night(night);
+  if (alignment) write(*alignment, *message.mutable_alignment());
   std::string text = "# proto-file: calibration/profile.proto\n# proto-message: weft.calibration.Profile\n";
   std::string fields;
   google::protobuf::TextFormat::PrintToString(message, &fields);
@@ -124,6 +160,8 @@ CalibrationProfile CalibrationProfile::read(const SourceText& source) {
     diagnostics.error("missing-field", "the profile has no parameter", SourcePlace::named(source.name()),
                       "`weft calibrate` writes profiles");
   }
+  if (message.has_alignment())
+    profile.alignment = read_alignment(message.alignment(), document.places().inside(message, "alignment"), diagnostics);
   diagnostics.throw_if_errors();
   profile.before = read_errors(message.before());
   profile.training = read_errors(message.training());

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "calibration/alignment.hpp"
 #include "core/text/source_text.hpp"
 
 namespace weft {
@@ -54,9 +56,11 @@ struct CalibrationProfile {
   std::string search;
   std::uint64_t runs = 0;
   std::string night;  ///< "2026-01-31"; empty: none
+  std::optional<Alignment> alignment;
 
   std::string to_text() const;  ///< the file's
-  /// Throws InputError: what the text format's reader does, [missing-field].
+  /// Throws InputError: what the text format's reader does, [missing-field],
+  /// [unknown-term], [duplicate-setting].
   static CalibrationProfile read(const SourceText& source);
 };
 

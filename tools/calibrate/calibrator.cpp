@@ -17,7 +17,9 @@
 #include "core/text/diagnostics.hpp"
 #include "core/text/manifest.hpp"
 #include "core/values/random.hpp"
+#include "tools/calibrate/aligned_jobs.hpp"
 #include "tools/calibrate/candidate_journal.hpp"
+#include "tools/calibrate/job_sizes.hpp"
 #include "tools/simulation/run.hpp"
 
 namespace weft {
@@ -53,6 +55,7 @@ class Calibrator {
   CalibrationResult run() {
     match();
     divide();
+    if (options_.align) check_has_iterations();
     result_.start = space_.start();
     CandidateJournal journal(options_.journal, journal_title(), space_.parameters().size());
     journal_ = &journal;
@@ -66,6 +69,7 @@ class Calibrator {
     if (!result_.stopped) find_intervals();
     result_.best = best_;
     tell();
+    if (options_.align) align();
     return std::move(result_);
   }
 
@@ -130,6 +134,12 @@ class Calibrator {
     }
     for (const std::size_t i : matched_) (result_.is_held_out[i] ? held_out_ : training_).push_back(i);
     take_training();
+  }
+
+  void check_has_iterations() const {
+    if (std::ranges::any_of(training_, [&](std::size_t i) { return measured_.kind_of(i) == TimedKind::iteration; })) return;
+    fail("no-iterations", "an alignment corrects iteration times, and there are none to fit it to", SourcePlace::named("--align"),
+         "measure iterations, or leave --align out");
   }
 
   void take_training() {
@@ -330,6 +340,37 @@ class Calibrator {
     result_.training = errors_between(result_.after_s, training_);
     result_.hold_out = errors_between(result_.after_s, held_out_);
     result_.outliers = outliers_of(result_.after_s, matched_);
+  }
+
+  /// By measured time, 0 of those of jobs that the case does not have.
+  std::vector<std::uint64_t> aligned_gpus() const {
+    std::vector<std::uint64_t> gpus(measured_.size());
+    for (const CalibrationCase& one : all_.cases) {
+      const std::uint64_t of_cluster = cluster_gpus(one.scenario);
+      const JobSizes of_job(one.scenario);
+      for_times_of(measured_, one, [&](std::size_t i) {
+        gpus[i] = *options_.align == AlignedGpus::cluster ? of_cluster : of_job.gpus(measured_[i]).value_or(0);
+      });
+    }
+    return gpus;
+  }
+
+  void align() {
+    const std::vector<std::uint64_t> gpus = aligned_gpus();
+    const auto is_aligned = [&](std::size_t i) { return measured_.kind_of(i) == TimedKind::iteration && gpus[i] > 0; };
+    std::vector<AlignmentSample> samples;
+    for (const std::size_t i : training_) {
+      if (is_aligned(i)) samples.push_back({result_.after_s[i], measured_[i].time_s, static_cast<double>(gpus[i])});
+    }
+    result_.alignment = fit_alignment(samples);
+    result_.alignment->counted = *options_.align;
+    result_.aligned_s.assign(measured_.size(), std::numeric_limits<double>::quiet_NaN());
+    for (const std::size_t i : matched_) {
+      if (is_aligned(i)) result_.aligned_s[i] = result_.alignment->corrected_s(result_.after_s[i], static_cast<double>(gpus[i]));
+    }
+    std::vector<std::size_t> held_out = held_out_;
+    std::erase_if(held_out, [&](std::size_t i) { return !is_aligned(i); });
+    result_.aligned_hold_out = errors_between(result_.aligned_s, held_out);
   }
 
   /// The same where candidates come to the same.

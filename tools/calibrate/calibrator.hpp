@@ -16,6 +16,7 @@
 //      mean percentage error is no more than 1.001 times what it was (appendix C.1 of the paper).
 //   4. Every parameter gets an interval (calibration/confidence). Where the simulation around the
 //      best point leads to one that costs less, that is the best.
+//   5. On request, iterations get an alignment (calibration/alignment) on top.
 // Results depend neither on threads nor on where a search was cut off before, unless it was cut off
 // by the clock.
 // Threads: one at a time; takes others inside.
@@ -27,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/alignment.hpp"
 #include "calibration/confidence.hpp"
 #include "calibration/objective.hpp"
 #include "core/text/params.hpp"
@@ -42,7 +44,8 @@ struct CalibrationOptions {
   double hold_out = 0.25;             ///< share of the measured times, < 1
   MatchBy match = MatchBy::automatic;
   bool drops_outliers = false;
-  std::uint64_t points_max = 10'000;  ///< candidates of all searches together, without intervals
+  std::optional<AlignedGpus> align = {};  ///< an alignment is fitted to iterations, too
+  std::uint64_t points_max = 10'000;      ///< candidates of all searches together, without intervals
   std::uint32_t threads = 1;
   ConfidenceOptions confidence = {};
   std::string journal = {};  ///< file of what candidates came to, to go on from; empty: none
@@ -85,10 +88,13 @@ struct CalibrationResult {
   std::vector<bool> is_held_out;  ///< by measured time
   std::vector<double> before_s;   ///< likewise, NaN where unmatched
   std::vector<double> after_s;
+  std::optional<Alignment> alignment;  ///< of what trained
+  TimeErrors aligned_hold_out;         ///< of iterations held out, with the alignment
+  std::vector<double> aligned_s;       ///< NaN of what is no iteration, or unmatched; empty without
 };
 
 /// Throws InputError: what run() does for scenarios as they stand, [nothing-matches],
-/// [too-few-measurements], [no-simulation], [other-journal], [cannot-write].
+/// [too-few-measurements], [no-simulation], [no-iterations] to align, [other-journal], [cannot-write].
 CalibrationResult calibrate(const CalibrationCases& all, const FitSpace& space, const CalibrationOptions& options);
 
 }  // namespace weft

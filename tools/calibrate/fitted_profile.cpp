@@ -67,6 +67,7 @@ CalibrationProfile fitted_profile(const CalibrationCases& all, const FitSpace& s
   profile.outliers = result.outliers.size();
   profile.search = search;
   profile.runs = result.runs;
+  profile.alignment = result.alignment;
   return profile;
 }
 

@@ -2,6 +2,7 @@
 #include "tools/calibrate/times_table.hpp"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace weft {
@@ -23,10 +24,10 @@ void write_times_table(CsvFile& file, const CalibrationCases& all, const Calibra
       const TimedEntity& timed = all.measured[i];
       const bool is_matched = !std::isnan(result.before_s[i]);
       const auto seconds = [&](double time_s) {
-        if (is_matched) {
-          file.number(time_s);
-        } else {
+        if (std::isnan(time_s)) {
           file.text("");
+        } else {
+          file.number(time_s);
         }
       };
       file.text(one.name).text(all.measured.file_of(i)).number(static_cast<std::uint64_t>(timed.line)).text(timed.to_text());
@@ -35,6 +36,7 @@ void write_times_table(CsvFile& file, const CalibrationCases& all, const Calibra
       file.number(timed.time_s);
       seconds(result.before_s[i]);
       seconds(result.after_s[i]);
+      seconds(result.aligned_s.empty() ? std::numeric_limits<double>::quiet_NaN() : result.aligned_s[i]);
       file.text(!is_matched ? "unmatched" : result.is_held_out[i] ? "held_out" : is_dropped[i] ? "dropped" : "training");
       file.number(std::uint64_t{is_outlier[i]});
       file.end_row();

@@ -32,6 +32,7 @@ std::vector<std::string> file_names(const FolderContents& contents) {
   add(contents.events, TableOf<EventRow>::info.file);
   add(contents.congestion, TableOf<CongestionRow>::info.file);
   add(contents.congestion, TableOf<CongestedJobRow>::info.file);
+  add(contents.aligned_jobs, TableOf<AlignedJobRow>::info.file);
   add(contents.trace, trace_file);
   add(contents.link_samples, TableOf<LinkSampleRow>::info.file);
   add(contents.snapshot, snapshot_file);
@@ -96,6 +97,7 @@ FolderSink::Tables::Tables(ResultsFolder& folder, const FolderContents& contents
       events(table_file_if<EventRow>(contents.events, folder)),
       congestion(table_file_if<CongestionRow>(contents.congestion, folder)),
       congested_jobs(table_file_if<CongestedJobRow>(contents.congestion, folder)),
+      aligned_jobs(table_file_if<AlignedJobRow>(contents.aligned_jobs, folder)),
       link_samples(table_file_if<LinkSampleRow>(contents.link_samples, folder)) {
   if (contents.trace) trace.emplace(folder.result(trace_file), contents.trace_bytes_max);
 }
@@ -170,6 +172,7 @@ std::vector<std::string> FolderSink::complete() {
   close(tables.events);
   close(tables.congestion);
   close(tables.congested_jobs);
+  close(tables.aligned_jobs);
   close(tables.link_samples);
   close(tables.trace);
   std::vector<std::string> notes;

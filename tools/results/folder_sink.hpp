@@ -41,6 +41,7 @@ struct FolderContents {
   bool pause_storms = false;
   bool events = false;
   bool congestion = false;
+  bool aligned_jobs = false;
   bool trace = false;
   std::uint64_t trace_bytes_max = TraceFile::bytes_max_default;
   bool link_samples = false;
@@ -109,6 +110,8 @@ class FolderSink final : public ResultSink {
   void add_event(const EventRow& row) override { tables_->events.value().add(row); }
   void add_congestion(const CongestionRow& row) override { tables_->congestion.value().add(row); }
   void add_congested_job(const CongestedJobRow& row) override { tables_->congested_jobs.value().add(row); }
+  /// Requires: contents.aligned_jobs.
+  void add_aligned_job(const AlignedJobRow& row) { tables_->aligned_jobs.value().add(row); }
   void add_link_sample(const LinkSampleRow& row) override;
   void add_op(const OpRow& row) override;
   void add_link_pause(const LinkPauseRow& row) override;
@@ -136,6 +139,7 @@ class FolderSink final : public ResultSink {
     std::optional<TableFile<EventRow>> events;
     std::optional<TableFile<CongestionRow>> congestion;
     std::optional<TableFile<CongestedJobRow>> congested_jobs;
+    std::optional<TableFile<AlignedJobRow>> aligned_jobs;
     std::optional<TableFile<LinkSampleRow>> link_samples;
     std::optional<TraceFile> trace;
   };

@@ -45,6 +45,14 @@ struct JobRow {
   std::int32_t priority = 0;
 };
 
+/// What an alignment makes of a job's iterations.
+struct AlignedJobRow {
+  std::string_view job;
+  std::uint64_t gpus = 0;  ///< that it goes by
+  Duration mean_iteration;
+  Duration aligned_iteration;
+};
+
 /// An attempt of a job on GPUs that has ended, or had not when the run stopped.
 struct AttemptRow {
   std::string_view job;

@@ -81,6 +81,7 @@ std::string RunSummary::to_json() const {
   }
   json["iterations"] = iterations;
   json["mean_iteration_s"] = mean_iteration_s;
+  if (aligned_mean_iteration_s) json["aligned_mean_iteration_s"] = *aligned_mean_iteration_s;
   add_percentiles(json, "iteration", "_s", iteration_s);
   json["exposed_comm_share"] = exposed_comm_share;
   for (const auto& [communicator, share] : exposed_comm_share_by_communicator) {

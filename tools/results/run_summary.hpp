@@ -107,6 +107,8 @@ struct RunSummary {
   std::optional<FastForwardReport> fast_forward;
   std::uint64_t iterations = 0;
   double mean_iteration_s = 0;
+  /// As a profile's alignment corrects mean_iteration_s; none: it was not asked for.
+  std::optional<double> aligned_mean_iteration_s;
   std::optional<Percentiles> iteration_s;
   double exposed_comm_share = 0;  ///< of iteration time, mean over ranks
   /// By communicator; where several are under way at a time each counts, so these may add up to

@@ -97,8 +97,9 @@ void add_fast_forward(const RunSummary& run, Lines& lines) {
 
 void add_iterations(const RunSummary& run, Lines& lines) {
   if (run.iterations == 0) return;
-  lines.add("iteration", "{} mean over {}{}", readable(run.mean_iteration_s), run.iterations,
-            times_text(run.iteration_s, run.iterations));
+  lines.add("iteration", "{} mean{} over {}{}", readable(run.mean_iteration_s),
+            run.aligned_mean_iteration_s ? fmt::format(" ({} aligned)", readable(*run.aligned_mean_iteration_s)) : "",
+            run.iterations, times_text(run.iteration_s, run.iterations));
   const auto& shares = run.exposed_comm_share_by_communicator;
   std::string parts;
   for (const auto& [communicator, share] : shares)

@@ -261,6 +261,14 @@ constexpr std::array congested_job_columns = {
     Column<CongestedJobRow>{{"triggered", "", "Periods of others that its start began"}, count<&CongestedJobRow::triggered>},
 };
 
+constexpr std::array aligned_job_columns = {
+    Column<AlignedJobRow>{{"job", "", "A job that did an iteration"}, text<&AlignedJobRow::job>},
+    Column<AlignedJobRow>{{"gpus", "", "That the alignment goes by: of the cluster or of the job"}, count<&AlignedJobRow::gpus>},
+    Column<AlignedJobRow>{{"mean_iteration_s", "s", "As simulated; also in jobs.csv"}, in_s<&AlignedJobRow::mean_iteration>},
+    Column<AlignedJobRow>{{"aligned_iteration_s", "s", "As the profile's alignment corrects it"},
+                          in_s<&AlignedJobRow::aligned_iteration>},
+};
+
 constexpr std::array link_sample_columns = {
     Column<LinkSampleRow>{{"time_ns", "ns", "End of the interval"}, in_ns<&LinkSampleRow::end>},
     Column<LinkSampleRow>{{"link", "", "A link that sent, queued, paused or dropped anything in it"}, text<&LinkSampleRow::link>},
@@ -337,6 +345,10 @@ const TableInfo TableOf<CongestedJobRow>::info = {"congested_jobs.csv",
                                                   "in flow mode, with flow.detect_congestion"};
 std::span<const Column<CongestedJobRow>> TableOf<CongestedJobRow>::columns() { return congested_job_columns; }
 
+const TableInfo TableOf<AlignedJobRow>::info = {"aligned_jobs.csv",
+                                                "A row for each job that did an iteration, in order of jobs.csv.", "with --align"};
+std::span<const Column<AlignedJobRow>> TableOf<AlignedJobRow>::columns() { return aligned_job_columns; }
+
 const TableInfo TableOf<LinkSampleRow>::info = {"link_samples.csv", "A row for each busy link in each interval of --sample.",
                                                 "in packet mode, with --sample"};
 std::span<const Column<LinkSampleRow>> TableOf<LinkSampleRow>::columns() { return link_sample_columns; }
@@ -345,7 +357,7 @@ std::vector<TableDescription> all_tables() {
   return {description<JobRow>(),          description<AttemptRow>(),    description<ClusterRow>(), description<IterationRow>(),
           description<CommunicatorRow>(), description<CollectiveRow>(), description<FlowRow>(),    description<LinkRow>(),
           description<LinkSampleRow>(),   description<PauseStormRow>(), description<EventRow>(),   description<CongestionRow>(),
-          description<CongestedJobRow>()};
+          description<CongestedJobRow>(), description<AlignedJobRow>()};
 }
 
 }  // namespace weft

@@ -33,6 +33,7 @@ WEFT_TABLE(PauseStormRow);
 WEFT_TABLE(EventRow);
 WEFT_TABLE(CongestionRow);
 WEFT_TABLE(CongestedJobRow);
+WEFT_TABLE(AlignedJobRow);
 WEFT_TABLE(LinkSampleRow);
 #undef WEFT_TABLE
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "core/text/counted.hpp"
@@ -46,6 +47,30 @@ void print_parameters(const std::vector<CalibrationProfile::Parameter>& paramete
   for (const CalibrationProfile::Parameter& p : parameters) print_row(p.name, p.start, p.value, interval(p), meaning_of(p));
 }
 
+void print_alignment(const Alignment& alignment, const TimeErrors& hold_out) {
+  fmt::print("\naligned by GPUs N of the {}, T simulated, in s:\n  ", to_text(alignment.counted));
+  std::vector<std::string_view> left_out;
+  bool is_first = true;
+  for (std::size_t i = 0; i < Alignment::term_count; ++i) {
+    const std::string_view name = Alignment::term_names[i];
+    if (!alignment.is_fitted[i]) {
+      left_out.push_back(name);
+      continue;
+    }
+    const double coefficient = alignment.coefficients[i];
+    const char* sign = coefficient < 0 ? (is_first ? "-" : " - ") : (is_first ? "" : " + ");
+    fmt::print("{}{:.4g}{}", sign, std::abs(coefficient), name == "1" ? "" : fmt::format(" {}", name));
+    is_first = false;
+  }
+  fmt::print("\n");
+  if (!left_out.empty()) fmt::print("  without {}, which the measurements do not tell from these\n", fmt::join(left_out, ", "));
+  fmt::print("  mean error of {}: {} simulated, {} aligned, {} each by the others' fit\n",
+             counted(alignment.count, "iteration", "iterations"), percent_text(alignment.mape_before),
+             percent_text(alignment.mape_after), percent_text(alignment.mape_leave_one_out));
+  if (hold_out.count > 0)
+    fmt::print("  of {} held out: {} aligned\n", counted(hold_out.count, "iteration", "iterations"), percent_text(hold_out.mape));
+}
+
 }  // namespace
 
 void print_calibration(const CalibrationProfile& profile, const CalibrationResult& result) {
@@ -60,6 +85,7 @@ void print_calibration(const CalibrationProfile& profile, const CalibrationResul
              percent_text(result.training.ordering_accuracy), held_out(percent_text(result.hold_out.ordering_accuracy)));
   fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "equation 3, s^2", fmt::format("{:.4g}", result.before.plain),
              fmt::format("{:.4g}", result.training.plain), held_out(fmt::format("{:.4g}", result.hold_out.plain)));
+  if (result.alignment) print_alignment(*result.alignment, result.aligned_hold_out);
   fmt::print("\nlambda {:.4g}{}, {} with {}\n", profile.lambda,
              result.sigma > 0 ? fmt::format(" ({:.3g} sigma)", profile.lambda / result.sigma) : std::string(),
              counted(profile.runs, "run", "runs"), profile.search);
@@ -84,6 +110,21 @@ void print_calibration_json(const CalibrationProfile& profile, const Calibration
   add("before", result.before);
   add("training", result.training);
   if (result.hold_out.count > 0) add("hold_out", result.hold_out);
+  if (result.alignment) {
+    const Alignment& alignment = *result.alignment;
+    nlohmann::ordered_json terms;
+    for (std::size_t i = 0; i < Alignment::term_count; ++i) {
+      if (alignment.is_fitted[i]) terms[std::string(Alignment::term_names[i])] = alignment.coefficients[i];
+    }
+    json["alignment"] = {{"gpus", to_text(alignment.counted)},
+                         {"terms", terms},
+                         {"count", alignment.count},
+                         {"mape_before", alignment.mape_before},
+                         {"mape_after", alignment.mape_after}};
+    // JSON has no infinity: a time that decides a term alone.
+    if (std::isfinite(alignment.mape_leave_one_out)) json["alignment"]["mape_leave_one_out"] = alignment.mape_leave_one_out;
+    if (result.aligned_hold_out.count > 0) json["alignment"]["hold_out_mape"] = result.aligned_hold_out.mape;
+  }
   json["sigma"] = result.sigma;
   json["lambda"] = profile.lambda;
   json["unmatched"] = profile.unmatched;

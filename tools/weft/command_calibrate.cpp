@@ -60,6 +60,7 @@ struct CalibrateOptions {
   std::string errors = "per_flow";
   std::string match = "auto";
   std::string outliers = "keep";
+  std::string align;
   double hold_out = 0.25;
   std::uint64_t runs = 10'000;
   double minutes = 0;
@@ -161,6 +162,7 @@ CalibrationOptions options_of(CalibrateOptions& options, const SearchWatch& watc
   how.hold_out = options.hold_out;
   how.match = match_called(options.match);
   how.drops_outliers = options.outliers == "drop";
+  if (!options.align.empty()) how.align = options.align == "job" ? AlignedGpus::job : AlignedGpus::cluster;
   how.points_max = options.runs;
   how.threads = options.threads;
   how.progress = [&watch](const CalibrationOptions::Progress& now) { watch.show(now); };
@@ -356,6 +358,12 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       ->type_name("HOW")
       ->capture_default_str()
       ->check(one_of({"keep", "drop"}));
+  command
+      ->add_option("--align", options->align,
+                   "Also fit a correction of iteration times by the number of GPUs, of the cluster or of the job (paper, section "
+                   "7.1); runs use it with --align")
+      ->type_name("cluster|job")
+      ->check(one_of({"cluster", "job"}));
   command->add_option("--runs", options->runs, "Candidates to look at, at most")
       ->type_name("N")
       ->capture_default_str()

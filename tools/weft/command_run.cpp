@@ -15,8 +15,10 @@
 #include <memory>
 
 #include "core/text/counted.hpp"
+#include "tools/calibrate/aligned_jobs.hpp"
 #include "tools/calibrate/profile_use.hpp"
 #include "tools/results/folder_sink.hpp"
+#include "tools/results/tee_sink.hpp"
 #include "tools/simulation/flow_comparison.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
@@ -56,6 +58,7 @@ struct CommandOptions {
   std::string until;
   std::string snapshot;
   std::string profile;
+  bool align = false;
   bool take_transferred = false;
   bool no_flow_comparison = false;
   bool json = false;
@@ -113,6 +116,7 @@ FolderContents contents_of(const Scenario& scenario, const CommandOptions& optio
   contents.trace_bytes_max = trace_size(options);
   contents.link_samples = !options.sample.empty();
   contents.snapshot = !options.snapshot.empty();
+  contents.aligned_jobs = options.align;
   return contents;
 }
 
@@ -167,6 +171,10 @@ int simulate(CommandOptions options, bool seed_given) {
     };
   }
   FolderSink folder(options.out, manifest_of(scenario, simulation), contents_of(scenario, options));
+  std::optional<AlignedJobs> aligned;
+  if (options.align) aligned.emplace(alignment_of(*profile, options.profile), scenario, folder);
+  std::optional<TeeSink> both;
+  if (aligned) both.emplace(folder, *aligned);
   bool has_snapshot = false;
   simulation.on_snapshot = [&](const ClusterSnapshot& snapshot) {
     has_snapshot = true;
@@ -174,7 +182,8 @@ int simulate(CommandOptions options, bool seed_given) {
   };
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  RunSummary summary = run(scenario, folder, simulation).summary;
+  RunSummary summary = run(scenario, both ? static_cast<ResultSink&>(*both) : folder, simulation).summary;
+  if (aligned) summary.aligned_mean_iteration_s = aligned->mean_iteration_s();
   summary.load_wall_time_s = load_wall_time_s;
   const bool is_whole = !summary.interrupted && !summary.stopped_at && summary.standstill.empty();
   if (scenario.mode == Mode::packet && !options.no_flow_comparison && !until && !snapshot_at && is_whole)
@@ -300,6 +309,11 @@ void add_run_command(CLI::App& app, Action& action) {
                        "Parameters that `weft calibrate` has fitted; before those of scenario and preset, after --set")
           ->type_name("PROFILE.textproto");
   command->add_flag("--take-transferred", options->take_transferred, "Also from a profile of other machines than the scenario's")
+      ->needs(profile);
+  command
+      ->add_flag("--align", options->align,
+                 "Also correct iteration times as the profile's alignment says: aligned_jobs.csv and the summary, beside what "
+                 "was simulated")
       ->needs(profile);
   command->add_option("--log", options->log, "What the kernel says about itself on stderr: off, warning, info or debug")
       ->type_name("LEVEL")
