@@ -40,7 +40,7 @@ struct Alignment {
   static constexpr std::array<std::string_view, term_count> term_names = {"N", "N T", "ln N", "1/N", "T", "1"};
 
   AlignedGpus counted = AlignedGpus::cluster;  ///< as N
-  std::uint64_t count = 0;  ///< of samples
+  std::uint64_t count = 0;                     ///< of samples
   /// In the order of the names; 0 of terms that were not fitted.
   std::array<double, term_count> coefficients{};
   std::array<bool, term_count> is_fitted{};

@@ -54,7 +54,7 @@ TEST(Alignment, OneClusterSizeLeavesTwoTerms) {
   EXPECT_LT(found.mape_after, 1e-9);
 }
 
-// Three sizes tell three of N, ln N, 1/N and 1 apart; what is not told is left out, whichever it is.
+// Three sizes tell three of N, ln N, 1/N and 1 apart; the fourth is left out, whichever it is.
 TEST(Alignment, ThreeClusterSizesLeaveFiveTerms) {
   const Alignment found = fit_alignment(samples_of({16, 128, 432}, 0.005, 4));
   EXPECT_EQ(std::ranges::count(found.is_fitted, true), 5);

@@ -32,6 +32,11 @@ constexpr double mape_stays = 1.001;                                 // times th
 constexpr double outlier_deviations = 5;
 constexpr double deviations_per_mad = 1.4826;
 constexpr std::uint64_t seed_of_hold_out = 1;
+// Of what flow mode proposes, as many are simulated in packet mode, so far apart in some parameter,
+// in parts of its range; then the search goes on in such steps.
+constexpr std::size_t proposals_max = 8;
+constexpr double proposals_apart = 0.02;
+constexpr const char* near_step = "0.02";
 constexpr double outlier_min = 0.01;  // of a time: less is never far off
 
 double median(std::vector<double> values) {
@@ -60,6 +65,7 @@ class Calibrator {
     CandidateJournal journal(options_.journal, journal_title(), space_.parameters().size());
     journal_ = &journal;
     best_ = result_.start;
+    if (options_.flow_mode_proposes) propose();
     search_all();
     if (simulated_at(best_).empty()) {
       fail("no-simulation", "no candidate that was looked at can be simulated", SourcePlace::named(all_.cases.front().name),
@@ -153,13 +159,14 @@ class Calibrator {
 
   /// By point, times by measured time; empty where there is no simulation. Cases run side by side.
   std::vector<std::vector<double>> simulated_at(std::span<const FitPoint> points) {
-    const std::size_t cases = all_.cases.size();
+    const std::vector<CalibrationCase>& simulated = proposing_ ? *proposing_ : all_.cases;
+    const std::size_t cases = simulated.size();
     std::vector<std::vector<double>> times_s(points.size(), std::vector<double>(measured_.size()));
     std::vector<char> is_simulated(points.size() * cases, 1);
     loop_.run(points.size() * cases, [&](std::size_t, std::size_t i) {
       const std::size_t one = i % cases;
       try {
-        simulate_case(all_, one, space_.scenario_at(all_.cases[one].scenario, points[i / cases]), options_.match,
+        simulate_case(all_, one, space_.scenario_at(simulated[one].scenario, points[i / cases]), options_.match,
                       times_s[i / cases]);
       } catch (const InputError&) {
         is_simulated[i] = 0;
@@ -178,7 +185,7 @@ class Calibrator {
 
   /// The same, counted.
   std::vector<std::vector<double>> times_at(std::span<const FitPoint> points) {
-    result_.runs += points.size();
+    (proposing_ ? result_.proposing_runs : result_.runs) += points.size();
     return simulated_at(points);
   }
 
@@ -212,6 +219,47 @@ class Calibrator {
     return result_.stopped;
   }
 
+  /// Flow mode is searched as all are; the best point is the one of its best that costs least in
+  /// packet mode.
+  void propose() {
+    proposing_ = all_.cases;
+    for (CalibrationCase& one : *proposing_) one.scenario.mode = Mode::flow;
+    CandidateJournal proposals(options_.journal.empty() ? "" : options_.journal + ".flow", journal_title(),
+                               space_.parameters().size());
+    CandidateJournal* const kept = std::exchange(journal_, &proposals);
+    search(options_.lambda.value_or(0), true);
+    journal_ = kept;
+    proposing_.reset();
+    points_ = 0;
+    result_.spent_budget = false;
+    if (result_.stopped) return;
+    const std::vector<FitPoint> best = best_apart(proposals);
+    const std::vector<double> costs = costs_of(best, options_.lambda.value_or(0));
+    best_ = best[static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin())];
+    is_near_ = true;
+  }
+
+  /// Some of the candidates of least cost, far enough from each other that they are different ones.
+  std::vector<FitPoint> best_apart(const CandidateJournal& proposals) const {
+    std::vector<std::pair<double, FitPoint>> order;
+    for (const auto& [point, errors] : proposals.known()) order.emplace_back(errors.cost(options_.lambda.value_or(0)), point);
+    std::ranges::stable_sort(order, {}, [](const auto& one) { return one.first; });
+    std::vector<FitPoint> best;
+    const auto is_near = [&](const FitPoint& a, const FitPoint& b) {
+      const std::vector<double> places_a = places_of(space_.parameters(), a);
+      const std::vector<double> places_b = places_of(space_.parameters(), b);
+      for (std::size_t i = 0; i < places_a.size(); ++i) {
+        if (std::abs(places_a[i] - places_b[i]) > proposals_apart) return false;
+      }
+      return true;
+    };
+    for (const auto& [cost, point] : order) {
+      if (best.size() == proposals_max) break;
+      if (std::ranges::none_of(best, [&](const FitPoint& taken) { return is_near(taken, point); })) best.push_back(point);
+    }
+    return best;
+  }
+
   void report(const char* doing, double mape) const {
     if (options_.progress) options_.progress({doing, points_, options_.points_max, mape});
   }
@@ -221,12 +269,13 @@ class Calibrator {
     std::vector<FitParameter> parameters = space_.parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].start = best_[i];
     ParamSet settings = options_.search;
-    if (!from_anew && settings.has("restarts")) settings.set("restarts", "0", SourcePlace::named("restarts"));
+    if ((!from_anew || is_near_) && settings.has("restarts")) settings.set("restarts", "0", SourcePlace::named("restarts"));
+    if (is_near_ && settings.has("step")) settings.set("step", near_step, SourcePlace::named("step"));
     const std::uint64_t before = points_;
     const auto costs = [&](std::span<const FitPoint> points) { return costs_of(points, lambda); };
     const auto watch = [&](const Evaluations& now) {
       points_ = before + now.points();
-      report("searching", journal_->known().at(now.best()).mape);
+      report(proposing_ ? "searching in flow mode" : "searching", journal_->known().at(now.best()).mape);
     };
     Evaluations evaluations(
         costs, options_.points_max - before, [&] { return must_stop(); }, watch);
@@ -396,6 +445,8 @@ class Calibrator {
   std::vector<std::size_t> held_out_;
   std::optional<Objective> objective_;  ///< of what trains
   FitPoint best_;
+  std::optional<std::vector<CalibrationCase>> proposing_;  ///< while flow mode is searched
+  bool is_near_ = false;                                   ///< best_ is one that flow mode proposed
   std::uint64_t points_ = 0;
   CalibrationResult result_;
 };

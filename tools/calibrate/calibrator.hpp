@@ -17,6 +17,8 @@
 //   4. Every parameter gets an interval (calibration/confidence). Where the simulation around the
 //      best point leads to one that costs less, that is the best.
 //   5. On request, iterations get an alignment (calibration/alignment) on top.
+//   6. Of two fidelities, flow mode proposes and packet mode decides, on request: 3 is done in flow
+//      mode first.
 // Results depend neither on threads nor on where a search was cut off before, unless it was cut off
 // by the clock.
 // Threads: one at a time; takes others inside.
@@ -45,7 +47,11 @@ struct CalibrationOptions {
   MatchBy match = MatchBy::automatic;
   bool drops_outliers = false;
   std::optional<AlignedGpus> align = {};  ///< an alignment is fitted to iterations, too
-  std::uint64_t points_max = 10'000;      ///< candidates of all searches together, without intervals
+  /// Candidates of all searches together, without intervals; those that are proposed apart.
+  std::uint64_t points_max = 10'000;
+  /// In packet mode: flow mode, whose runs are cheap, is searched first, and packet mode decides
+  /// among the best it finds and searches on around that.
+  bool flow_mode_proposes = false;
   std::uint32_t threads = 1;
   ConfidenceOptions confidence = {};
   std::string journal = {};  ///< file of what candidates came to, to go on from; empty: none
@@ -79,8 +85,9 @@ struct CalibrationResult {
   TimeErrors hold_out;
   std::vector<Confidence> confidence;  ///< by parameter; empty if it was stopped before
   std::uint64_t runs = 0;
-  bool stopped = false;       ///< told to stop
-  bool spent_budget = false;  ///< points_max
+  std::uint64_t proposing_runs = 0;  ///< in flow mode, for packet mode; not among runs
+  bool stopped = false;              ///< told to stop
+  bool spent_budget = false;         ///< points_max
   std::vector<std::size_t> unmatched;
   std::vector<std::size_t> dropped;  ///< outliers of the first fit that the second was made without
   /// Errors beyond five standard deviations, as the middle ones tell it, and 1 %.
@@ -94,7 +101,8 @@ struct CalibrationResult {
 };
 
 /// Throws InputError: what run() does for scenarios as they stand, [nothing-matches],
-/// [too-few-measurements], [no-simulation], [no-iterations] to align, [other-journal], [cannot-write].
+/// [too-few-measurements], [no-simulation], [no-iterations] to align, [other-journal],
+/// [cannot-write].
 CalibrationResult calibrate(const CalibrationCases& all, const FitSpace& space, const CalibrationOptions& options);
 
 }  // namespace weft

@@ -14,8 +14,8 @@ namespace weft {
 inline constexpr std::string_view times_table_header =
     "case,file,line,what,size_bytes,ranks,measured_s,before_s,fitted_s,aligned_s,part,outlier";
 
-/// Writes all rows and commits. aligned_s: empty but for iterations of a fit with an alignment. part: training, held_out, dropped or unmatched. Throws InputError
-/// [cannot-write].
+/// Writes all rows and commits. aligned_s: empty but for iterations of a fit with an alignment.
+/// part: training, held_out, dropped or unmatched. Throws InputError [cannot-write].
 void write_times_table(CsvFile& file, const CalibrationCases& all, const CalibrationResult& result);
 
 }  // namespace weft

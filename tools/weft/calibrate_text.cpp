@@ -88,7 +88,10 @@ void print_calibration(const CalibrationProfile& profile, const CalibrationResul
   if (result.alignment) print_alignment(*result.alignment, result.aligned_hold_out);
   fmt::print("\nlambda {:.4g}{}, {} with {}\n", profile.lambda,
              result.sigma > 0 ? fmt::format(" ({:.3g} sigma)", profile.lambda / result.sigma) : std::string(),
-             counted(profile.runs, "run", "runs"), profile.search);
+             result.proposing_runs > 0
+                 ? fmt::format("{} in packet mode and {} in flow mode", counted(profile.runs, "run", "runs"), result.proposing_runs)
+                 : counted(profile.runs, "run", "runs"),
+             profile.search);
 }
 
 void print_calibration_json(const CalibrationProfile& profile, const CalibrationResult& result, double wall_time_s) {

@@ -61,6 +61,7 @@ struct CalibrateOptions {
   std::string match = "auto";
   std::string outliers = "keep";
   std::string align;
+  std::string propose;
   double hold_out = 0.25;
   std::uint64_t runs = 10'000;
   double minutes = 0;
@@ -163,6 +164,7 @@ CalibrationOptions options_of(CalibrateOptions& options, const SearchWatch& watc
   how.match = match_called(options.match);
   how.drops_outliers = options.outliers == "drop";
   if (!options.align.empty()) how.align = options.align == "job" ? AlignedGpus::job : AlignedGpus::cluster;
+  how.flow_mode_proposes = options.propose == "flow";
   how.points_max = options.runs;
   how.threads = options.threads;
   how.progress = [&watch](const CalibrationOptions::Progress& now) { watch.show(now); };
@@ -204,12 +206,19 @@ int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_g
   const CalibrationCases all = read_all(options);
   const MeasuredTables& measured = all.measured;
   if (!hold_out_given && std::ranges::any_of(all.cases, &CalibrationCase::is_held_out)) how.hold_out = 0;
+  if (how.flow_mode_proposes) {
+    for (const CalibrationCase& one : all.cases) {
+      if (one.scenario.mode == Mode::packet) continue;
+      fail("not-in-packet-mode", fmt::format("{} is in {} mode", in_quotes(one.name), to_text(one.scenario.mode)),
+           SourcePlace::named("--propose=flow"), "flow mode proposes to packet mode: add --mode=packet, or leave it out");
+    }
+  }
   const FitSpace space(all.scenarios(), options.fit, "--fit");
   if (!options.quiet) {
     for (const std::string& note : all.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
     for (const std::string& note : space.notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
   }
-  const std::string journals[] = {how.journal, how.journal + ".dropped"};
+  const std::string journals[] = {how.journal, how.journal + ".dropped", how.journal + ".flow"};
   const auto remove_journals = [&] {
     for (const std::string& journal : journals) std::remove(journal.c_str());
   };
@@ -364,6 +373,12 @@ void add_calibrate_command(CLI::App& app, Action& action) {
                    "7.1); runs use it with --align")
       ->type_name("cluster|job")
       ->check(one_of({"cluster", "job"}));
+  command
+      ->add_option("--propose", options->propose,
+                   "In packet mode: search in this mode first, whose runs are cheap, and let packet mode decide among the best of "
+                   "that and search on from there")
+      ->type_name("flow")
+      ->check(one_of({"flow"}));
   command->add_option("--runs", options->runs, "Candidates to look at, at most")
       ->type_name("N")
       ->capture_default_str()

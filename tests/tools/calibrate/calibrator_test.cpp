@@ -112,6 +112,32 @@ TEST_F(Calibration, FindsWhatTheTimesWereMadeWith) {
   EXPECT_TRUE(found.unmatched.empty());
 }
 
+// The machine is in packet mode; flow mode, in which a flow that meets nobody takes as long, comes near
+// it, so that packet mode has to be run less often.
+TEST_F(Calibration, FlowModeProposesAndPacketModeDecides) {
+  Scenario own = scenario();
+  own.mode = Mode::packet;
+  Scenario machine = scenario({"flow.wqe_latency=2.3us", "flow.switching_delay=800ns"});
+  machine.mode = Mode::packet;
+  std::string text = "input_row,fct_ns\n";
+  const std::vector<TimedKind> flows = {TimedKind::flow};
+  for (const TimedEntity& flow : simulate_times(machine, flows))
+    text += fmt::format("{},{:.3f}\n", *flow.input_row, 1e9 * flow.time_s);
+  const CalibrationCases all = one_case(own, {read_measured_times(SourceText("m.csv", text))});
+  const FitSpace space({&own}, std::vector<std::string>{"flow.wqe_latency", "flow.switching_delay"}, "--fit");
+  CalibrationOptions how = options();
+  const CalibrationResult alone = calibrate(all, space, how);
+  how.flow_mode_proposes = true;
+  const CalibrationResult both = calibrate(all, space, how);
+  for (const CalibrationResult& found : {alone, both}) {
+    EXPECT_NEAR(found.best[0], 230'000, 0.01 * 230'000);
+    EXPECT_NEAR(found.best[1], 80'000, 0.01 * 80'000);
+  }
+  EXPECT_EQ(alone.proposing_runs, 0U);
+  EXPECT_GT(both.proposing_runs, 0U);
+  EXPECT_LT(both.runs, alone.runs);
+}
+
 TEST_F(Calibration, IsTheSameOnAnyNumberOfThreads) {
   const Scenario own = scenario();
   const FitSpace space({&own}, names, "--fit");
