@@ -112,8 +112,8 @@ TEST_F(Calibration, FindsWhatTheTimesWereMadeWith) {
   EXPECT_TRUE(found.unmatched.empty());
 }
 
-// The machine is in packet mode; flow mode, in which a flow that meets nobody takes as long, comes near
-// it, so that packet mode has to be run less often.
+// The machine is in packet mode; flow mode, in which a flow that meets nobody takes as long, comes
+// near it, so that packet mode has to be run less often.
 TEST_F(Calibration, FlowModeProposesAndPacketModeDecides) {
   Scenario own = scenario();
   own.mode = Mode::packet;
