@@ -98,13 +98,33 @@ constexpr std::array nccl_tuner_params = {
     time<&NcclConstants::base, ll>("ll_base", "4.4us", "Once per collective inside a host by LL", hopper_fit),
     time<&NcclConstants::hop, ll>("ll_hop", "0ns", "Per step inside a host by LL, beyond the message's own latency", hopper_fit),
     rate<&NcclConstants::rate, ll>("ll_rate", "208Gbps", "Data that LL takes through a GPU, each pass", hopper_fit),
-    time<&NcclConstants::base, ll128>("ll128_base", "5.1us", "Once per collective inside a host by LL128", hopper_fit),
-    time<&NcclConstants::hop, ll128>("ll128_hop", "80ns", "Per step inside a host by LL128, beyond the message's own latency",
+    time<&NcclConstants::base, ll128>("ll128_base", "5.2us", "Once per collective inside a host by LL128", hopper_fit),
+    time<&NcclConstants::hop, ll128>("ll128_hop", "110ns", "Per step inside a host by LL128, beyond the message's own latency",
                                      hopper_fit),
-    rate<&NcclConstants::rate, ll128>("ll128_rate", "1790Gbps", "Data that LL128 takes through a GPU, each pass", hopper_fit),
+    rate<&NcclConstants::rate, ll128>("ll128_rate", "1570Gbps", "Data that LL128 takes through a GPU, each pass", hopper_fit),
+    param<&NcclConstants::ll128_at_once>(
+        {.name = "ll128_at_once",
+         .default_text = "2KiB",
+         .minimum = "0B",
+         .maximum = "1GiB",
+         .meaning =
+             "Data of a channel's step inside a host that takes no longer than the step by itself, as all threads move it at "
+             "once by LL128",
+         .origin = hopper_fit,
+         .fit = {"64B", "1MiB", true}}),
     time<&NcclConstants::base, simple>("simple_base", "16.5us", "Once per collective inside a host by Simple", hopper_fit),
     time<&NcclConstants::hop, simple>("simple_hop", "0ns", "Per step inside a host by Simple, beyond the message's own latency",
                                       hopper_fit),
+    time<&NcclConstants::simple_full_hop>(
+        "simple_full_hop", "0ns", "The same where steps are full, with full_step_bytes; between, in proportion", hopper_fit),
+    param<&NcclConstants::full_step_bytes>(
+        {.name = "full_step_bytes",
+         .default_text = "11MiB",
+         .minimum = "1B",
+         .maximum = "1TiB",
+         .meaning = "Data of a rank's step by Simple from which on it hides as much of the step's latency as it can",
+         .origin = "as fitted on GB200; on H100 the latency is the same",
+         .fit = {"64KiB", "1GiB", true}}),
     time<&NcclConstants::fill_latency>(
         "fill_latency", "11.6us", "What filling Simple's pipelines takes at fill_bytes; less for less, in proportion", hopper_fit),
     param<&NcclConstants::fill_bytes>({.name = "fill_bytes",
@@ -131,18 +151,22 @@ constexpr std::array nccl_tuner_params = {
                                          "none; one host of Hopper stays below it"),
     time<&NcclConstants::p2p_ll_base>("p2p_ll_base", "6.9us",
                                       "Once per all-to-all of messages of 16 KiB at most (NCCL_P2P_LL_THRESHOLD)", hopper_fit),
-    time<&NcclConstants::p2p_base>("p2p_base", "13.1us", "Once per all-to-all of larger messages", hopper_fit),
+    time<&NcclConstants::p2p_base>("p2p_base", "12.6us", "Once per all-to-all of larger messages", hopper_fit),
     time<&NcclConstants::p2p_fill>(
-        "p2p_fill", "13.2us", "What filling the pipelines of an all-to-all takes at p2p_fill_bytes; less for less, in proportion",
+        "p2p_fill", "13.1us", "What filling the pipelines of an all-to-all takes at p2p_fill_bytes; less for less, in proportion",
         hopper_fit),
     param<&NcclConstants::p2p_fill_bytes>({.name = "p2p_fill_bytes",
-                                           .default_text = "32MiB",
+                                           .default_text = "29MiB",
                                            .minimum = "1B",
                                            .maximum = "1TiB",
                                            .meaning = "Buffer from which on the pipelines of an all-to-all are full",
-                                           .origin = hopper_fit}),
-    share<&NcclConstants::p2p_efficiency>("p2p_efficiency", "0.733", "Share of NVLink's rate that sends and receives get",
+                                           .origin = hopper_fit,
+                                           .fit = {"1KiB", "4GiB", true}}),
+    share<&NcclConstants::p2p_efficiency>("p2p_efficiency", "0.685", "Share of NVLink's rate that sends and receives get",
                                           hopper_fit),
+    rate<&NcclConstants::p2p_own_copy_rate>(
+        "p2p_own_copy_rate", "39Tbps",
+        "Rate at which an all-to-all of larger messages moves a rank's own share, beside what it sends", hopper_fit),
     param<&NcclConstants::p2p_peers>(
         {.name = "p2p_peers",
          .default_text = "1000000",
@@ -155,6 +179,8 @@ constexpr std::array nccl_tuner_params = {
                                            as_inside),
     time<&NcclConstants::between_base, ll128>("between_ll128_base", "5.1us", "The same by LL128", as_inside),
     time<&NcclConstants::between_base, simple>("between_simple_base", "16.5us", "The same by Simple", as_inside),
+    rate<&NcclConstants::between_ll128_rate>("between_ll128_rate", "1790Gbps", "ll128_rate of collectives between hosts",
+                                             "fitted to 2 to 8 H100 SXM in one host without ll128_at_once (aiconfigurator)"),
     time<&NcclConstants::between_copy_base>(
         "between_copy_base", "40us",
         "Once more by Simple per ring between hosts that reduces at most once: what filling its pipelines through NICs takes",
@@ -221,7 +247,7 @@ constexpr std::array nccl_tuner_params = {
 
 constexpr std::string_view ampere_fit =
     "fitted to every second of all-reduces of 1 MB to 1 GB on 2 and 4 A100 SXM (nccl-tests, in vTrain's traces)";
-constexpr std::array<NamedValue, 21> hgx_a100 = {{
+constexpr std::array<NamedValue, 25> hgx_a100 = {{
     {"launch", "22us", ampere_fit},
     {"ll_base", "6.6us", "NCCL's tuner"},
     {"ll_hop", "0ns", "NCCL's tuner: 0.6 us on NVLink, what a message takes by itself"},
@@ -229,8 +255,10 @@ constexpr std::array<NamedValue, 21> hgx_a100 = {{
     {"ll128_base", "6.1us", ampere_fit},
     {"ll128_hop", "200ns", ampere_fit},
     {"ll128_rate", "1200Gbps", "the share of Hopper's that the links have, rounded up: 150 GB/s"},
+    {"ll128_at_once", "0B", "as ll128_rate was taken"},
     {"simple_base", "13.7us", ampere_fit},
     {"simple_hop", "3us", ampere_fit},
+    {"simple_full_hop", "3us", "as simple_hop"},
     {"fill_latency", "73.4us", ampere_fit},
     {"fill_bytes", "193MiB", ampere_fit},
     {"reduce_efficiency", "0.798", "fitted as above; NCCL counts 20 of 25 GB/s per link on Ampere: 0.8"},
@@ -238,8 +266,10 @@ constexpr std::array<NamedValue, 21> hgx_a100 = {{
     {"own_copy_rate", "4700Gbps", ampere_fit},
     {"nvls_efficiency", "0.01", "its NVSwitches do not add up"},
     {"p2p_efficiency", "0.71", "as on Hopper, by its all_reduce"},
+    {"p2p_own_copy_rate", "4700Gbps", "as own_copy_rate"},
     {"between_ll_base", "28.6us", as_inside},
     {"between_ll128_base", "28.1us", as_inside},
+    {"between_ll128_rate", "1200Gbps", "as ll128_rate"},
     {"between_simple_base", "35.7us", as_inside},
     {"channels", "24", "NCCL on DGX A100: 24 rings over 12 NVLinks"},
     {"network_efficiency", "0.97", "as measured on Vista"},
@@ -260,20 +290,22 @@ constexpr std::string_view gb300_between_fit =
     "fitted to every second all_gather of 64 KiB to 16 GiB on 2 trays of 4 GB300 (GCP A4X Max)";
 constexpr std::string_view blackwell_pairs_fit =
     "fitted to every second alltoall on 2 and 4 GB200 (aiconfigurator) and to one of 16 GiB on 8 (GCP A4X)";
-constexpr std::array<NamedValue, 29> gb200 = {{
+constexpr std::array<NamedValue, 33> gb200 = {{
     {"ll_base", "8.15us", blackwell_fit},
     {"ll_hop", "360ns", blackwell_fit},
     {"ll_rate", "158Gbps", blackwell_fit},
-    {"ll128_base", "8.7us", blackwell_fit},
-    {"ll128_hop", "480ns", blackwell_fit},
-    {"ll128_rate", "3030Gbps", blackwell_fit},
-    {"simple_base", "13.1us", blackwell_fit},
-    {"simple_hop", "4.3us", blackwell_fit},
+    {"ll128_base", "8.75us", blackwell_fit},
+    {"ll128_hop", "570ns", blackwell_fit},
+    {"ll128_rate", "1600Gbps", blackwell_fit},
+    {"ll128_at_once", "8830B", blackwell_fit},
+    {"simple_base", "11.6us", blackwell_fit},
+    {"simple_hop", "9.5us", blackwell_fit},
+    {"simple_full_hop", "3us", blackwell_fit},
     {"fill_latency", "0ns", blackwell_fit},
-    {"reduce_efficiency", "0.784", "fitted as above; NCCL counts 40.1 of 50 GB/s per link on Blackwell: 0.802"},
-    {"copy_efficiency", "0.781", blackwell_fit},
-    {"own_copy_rate", "9520Gbps", blackwell_fit},
-    {"nvls_base", "32.1us", blackwell_fit},
+    {"reduce_efficiency", "0.795", "fitted as above; NCCL counts 40.1 of 50 GB/s per link on Blackwell: 0.802"},
+    {"copy_efficiency", "0.777", blackwell_fit},
+    {"own_copy_rate", "8700Gbps", blackwell_fit},
+    {"nvls_base", "62us", "fitted as above, as the least with which four GPUs take rings, as they did; HGX B200 takes 58 us"},
     {"nvls_fill", "39.6us", blackwell_fit},
     {"nvls_efficiency", "0.616", "fitted as above; NCCL has 0.802 x 0.74 x 31/32 = 0.575 on Blackwell"},
     {"nvls_rate_max", "0.524", domain_fit},
@@ -283,11 +315,13 @@ constexpr std::array<NamedValue, 29> gb200 = {{
     {"p2p_fill", "150us", blackwell_pairs_fit},
     {"p2p_fill_bytes", "512MiB", blackwell_pairs_fit},
     {"p2p_efficiency", "0.78", blackwell_pairs_fit},
+    {"p2p_own_copy_rate", "9520Gbps", blackwell_pairs_fit},
     {"between_ll_base", "22us", gb300_between_fit},
     {"between_ll128_base", "43us", gb300_between_fit},
+    {"between_ll128_rate", "3030Gbps", "fitted to 2 and 4 GB200 in one domain without ll128_at_once (aiconfigurator)"},
     {"between_simple_base", "13.1us", as_inside},
     {"between_copy_base", "60us", gb300_between_fit},
-    {"nvls_tree_base", "32.1us", "as nvls_base"},
+    {"nvls_tree_base", "48us", "as HGX B200"},
     {"nvls_tree_efficiency", "0.914", "fitted to one all_reduce of 16 GiB on 2 domains of 32 GB200 (GCP A4X)"},
     {"channels", "32", "NCCL's largest number for an NVLink domain of Blackwell"},
 }};
@@ -296,20 +330,24 @@ constexpr std::string_view b200_fit =
     "fitted to every second size of all-reduces of 32 KB to 17 GB on 8 B200 (b200_allreduce_busbw)";
 constexpr std::string_view b200_trees_fit = "fitted to every second all_reduce of 2 hosts of 8 B200 (Vultr)";
 constexpr std::string_view b200_gathers_fit = "fitted to every second all_gather of 2 hosts of 8 B200 (GKE A4, Vultr)";
-constexpr std::array<NamedValue, 28> hgx_b200 = {{
+constexpr std::string_view gb200_of_one_hop =
+    "fitted to 2 and 4 GB200 (aiconfigurator) with one latency for short and full steps, and without ll128_at_once";
+constexpr std::array<NamedValue, 32> hgx_b200 = {{
     {"launch", "20us", b200_fit},
     {"ll_base", "8.15us", "as GB200"},
     {"ll_hop", "360ns", "as GB200"},
     {"ll_rate", "158Gbps", "as GB200"},
-    {"ll128_base", "8.7us", "as GB200"},
-    {"ll128_hop", "480ns", "as GB200"},
-    {"ll128_rate", "2270Gbps", b200_fit},
-    {"simple_base", "13.1us", "as GB200"},
-    {"simple_hop", "4.3us", "as GB200"},
+    {"ll128_base", "8.7us", gb200_of_one_hop},
+    {"ll128_hop", "480ns", gb200_of_one_hop},
+    {"ll128_rate", "2130Gbps", b200_fit},
+    {"ll128_at_once", "0B", "as ll128_rate was fitted"},
+    {"simple_base", "13.1us", gb200_of_one_hop},
+    {"simple_hop", "4.3us", gb200_of_one_hop},
+    {"simple_full_hop", "4.3us", "as simple_hop"},
     {"fill_latency", "0ns", "as GB200"},
-    {"reduce_efficiency", "0.784", "as GB200"},
-    {"copy_efficiency", "0.781", "as GB200"},
-    {"own_copy_rate", "9520Gbps", "as GB200"},
+    {"reduce_efficiency", "0.784", gb200_of_one_hop},
+    {"copy_efficiency", "0.781", gb200_of_one_hop},
+    {"own_copy_rate", "9520Gbps", gb200_of_one_hop},
     {"nvls_base", "58us", b200_fit},
     {"nvls_fill", "30us", b200_fit},
     {"nvls_efficiency", "0.555", "fitted as above; NCCL has 0.802 x 0.74 x 15/16 = 0.556 on Blackwell"},
@@ -318,8 +356,10 @@ constexpr std::array<NamedValue, 28> hgx_b200 = {{
     {"p2p_fill", "150us", "as GB200"},
     {"p2p_fill_bytes", "512MiB", "as GB200"},
     {"p2p_efficiency", "0.78", "as GB200"},
+    {"p2p_own_copy_rate", "9520Gbps", "as GB200"},
     {"between_ll_base", "12us", b200_trees_fit},
     {"between_ll128_base", "34us", b200_gathers_fit},
+    {"between_ll128_rate", "2270Gbps", "as ll128_rate, with all of two passes"},
     {"between_simple_base", "33.1us", as_inside},
     {"nvls_tree_base", "48us", b200_trees_fit},
     {"network_efficiency", "0.995", b200_trees_fit},
@@ -339,25 +379,29 @@ constexpr std::array<NamedValue, 6> gh200 = {{
 
 constexpr std::string_view rccl_published =
     "assumption: RCCL's share of Infinity Fabric in AMD's published all-reduces of 8 MI300X, 310 GB/s of bus bandwidth";
-constexpr std::array<NamedValue, 15> mi300x = {{
+constexpr std::array<NamedValue, 19> mi300x = {{
     {"launch", "8us", "assumption: empty all-reduces of rccl-tests take about 20 us"},
     {"ll_base", "8us", "assumption: as above"},
     {"ll128_base", "12us", "assumption: as above"},
     {"ll128_rate", "1000Gbps", "assumption: between LL and Simple"},
+    {"ll128_at_once", "0B", "assumption: nothing is known"},
     {"simple_base", "20us", "assumption: as on Hopper"},
     {"simple_hop", "3us", "NCCL's tuner, 3.4 us"},
+    {"simple_full_hop", "3us", "as simple_hop"},
     {"between_ll_base", "16us", as_inside},
     {"between_ll128_base", "20us", as_inside},
+    {"between_ll128_rate", "1000Gbps", "as ll128_rate"},
     {"between_simple_base", "28us", as_inside},
     {"reduce_efficiency", "0.7", rccl_published},
     {"copy_efficiency", "0.7", rccl_published},
     {"nvls_efficiency", "0.01", "there is no switch"},
     {"p2p_efficiency", "0.7", rccl_published},
     {"own_copy_rate", "16Tbps", "assumption: from HBM to HBM"},
+    {"p2p_own_copy_rate", "16Tbps", "assumption: from HBM to HBM"},
     {"channels", "28", "RCCL: four per cable of a GPU"},
 }};
-constexpr std::array<NamedValue, 15> mi355x_8 = [] {
-  std::array<NamedValue, 15> values = mi300x;
+constexpr std::array<NamedValue, 19> mi355x_8 = [] {
+  std::array<NamedValue, 19> values = mi300x;
   for (NamedValue& value : values) {
     if (value.name == "reduce_efficiency") {
       value = {value.name, "0.757",

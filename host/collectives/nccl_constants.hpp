@@ -40,6 +40,9 @@ struct NcclConstants {
   std::array<Duration, nccl_protocols> base;
   std::array<Duration, nccl_protocols> hop;
   std::array<Bandwidth, 2> rate;  ///< of LL and LL128
+  Bytes ll128_at_once;
+  Duration simple_full_hop;
+  Bytes full_step_bytes;
   Duration fill_latency;
   Bytes fill_bytes;
   double reduce_efficiency;
@@ -54,8 +57,10 @@ struct NcclConstants {
   Duration p2p_fill;
   Bytes p2p_fill_bytes;
   double p2p_efficiency;
+  Bandwidth p2p_own_copy_rate;
   std::uint32_t p2p_peers;
   std::array<Duration, nccl_protocols> between_base;
+  Bandwidth between_ll128_rate;
   Duration between_copy_base;
   Duration nvls_tree_base;
   std::array<Duration, nccl_protocols> inside_hop;

@@ -93,18 +93,41 @@ class NcclCostModel {
     return static_cast<std::uint32_t>(std::clamp(useful, 1.0, static_cast<double>(constants_.channels)));
   }
 
+  /// GB/s of data that a GPU copies by LL or LL128.
+  double copy_rate(NcclProtocol protocol) const {
+    return in_gbytes_per_s(protocol == ll128 && hosts_ > 1 ? constants_.between_ll128_rate : constants_.rate[protocol]);
+  }
   /// Share of an inside link's rate that data gets, where each GPU sends `sent` bytes of its
   /// `bytes_` in a pass.
   double efficiency_inside(NcclProtocol protocol, double of_simple) const {
     const double of_links = nvlink_ > 0 ? of_simple : 1;
     if (protocol == simple) return of_links;
-    const double copied = in_gbytes_per_s(constants_.rate[protocol]) * (ranks_ - 1.0) / ranks_;
+    const double copied = copy_rate(protocol) * (ranks_ - 1.0) / ranks_ / part_of_passes();
     const double flags = protocol == ll ? 0.5 : constants_.ll128_efficiency;
-    return std::min(copied / inside_rate(), of_links * flags);
+    return std::min(copied / (1 - part_at_once(protocol)) / inside_rate(), of_links * flags);
+  }
+  /// What a step takes beside its data where all ranks are on one host: Simple hides some of it
+  /// behind data, the more the longer a step is.
+  double hop_of_one_host(NcclProtocol protocol) const {
+    const double short_us = in_us(constants_.hop[protocol]);
+    if (protocol != simple) return short_us;
+    const double full = std::min(1.0, bytes_ / ranks_ / static_cast<double>(constants_.full_step_bytes.count()));
+    return short_us + full * (in_us(constants_.simple_full_hop) - short_us);
+  }
+  /// What a ring on one host copies, of whole passes over the buffer: between reducing and
+  /// gathering, one step of all_reduce ends the one and begins the other.
+  double part_of_passes() const { return hosts_ > 1 ? 1 : 1 - (passes_ - 1) / (passes_ * ranks_); }
+  /// Share of a ring's step inside a host that all threads of a channel move at once, which is part
+  /// of what a step takes.
+  double part_at_once(NcclProtocol protocol) const {
+    if (protocol != ll128 || hosts_ > 1 || has_root(request_.type)) return 0;
+    constexpr double most = 0.999;
+    const double of_step = bytes_ / ranks_ / channels_for(protocol);
+    return std::min(most, static_cast<double>(constants_.ll128_at_once.count()) / of_step);
   }
   double efficiency_network(NcclProtocol protocol, double of_simple) const {
     if (protocol == simple || nic_ == 0) return of_simple;
-    const double copied = in_gbytes_per_s(constants_.rate[protocol]);
+    const double copied = copy_rate(protocol);
     const double flags = protocol == ll ? 0.5 : constants_.ll128_efficiency;
     // A GPU takes its copies through itself, whatever part of them then goes to a NIC.
     return std::min(copied * std::max(1.0, per_host_) / (nics_ * nic_), of_simple * flags);
@@ -131,7 +154,7 @@ class NcclCostModel {
     const bool copies = request_.type != CollectiveType::all_reduce && !rooted;
     ring.protocol.efficiency_network =
         efficiency_network(protocol, copies ? constants_.copy_network_efficiency : constants_.network_efficiency);
-    double inside_us = hosts_ == 1 ? in_us(constants_.hop[protocol]) : in_us(constants_.inside_hop[protocol]);
+    double inside_us = hosts_ == 1 ? hop_of_one_host(protocol) : in_us(constants_.inside_hop[protocol]);
     double network_us = in_us((per_host_ > 1 ? constants_.ring_hop : constants_.tree_hop)[protocol]);
     if (protocol == simple && hosts_ > 1 && request_.type == CollectiveType::all_reduce) {
       // Of what the message takes by itself, too.
@@ -312,8 +335,8 @@ class NcclCostModel {
     NcclChoice pairs = choice("direct", "direct", protocol);
     double base = in_us(constants_.launch) + in_us(protocol == ll ? constants_.p2p_ll_base : constants_.p2p_base);
     if (protocol == simple)
-      base +=
-          part_filled(constants_.p2p_fill, constants_.p2p_fill_bytes) + of_pair / (in_gbytes_per_s(constants_.own_copy_rate) * 1e3);
+      base += part_filled(constants_.p2p_fill, constants_.p2p_fill_bytes) +
+              of_pair / (in_gbytes_per_s(constants_.p2p_own_copy_rate) * 1e3);
     pairs.protocol.base_latency = duration_of(base - message_inside_us);
     pairs.protocol.efficiency_inside = protocol == ll ? efficiency_inside(ll, constants_.p2p_efficiency)
                                        : nvlink_ > 0  ? constants_.p2p_efficiency

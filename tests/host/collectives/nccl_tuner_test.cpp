@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/check.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "topologies/builders.hpp"
 
@@ -48,10 +49,65 @@ TEST(NcclTuner, TakesNvlsForLargeAllReducesOfEightAndRingsOfTwo) {
   EXPECT_NEAR(choices(eight, CollectiveType::all_reduce, Bytes::mib(1024)).front().time_us, expected_us, 0.1);
   // Of two a ring moves the buffer once, switches one and a half times.
   EXPECT_EQ(best(GroupLayout::blocks(1, 2), CollectiveType::all_reduce, Bytes::mib(1024)), "ring/simple");
-  // 1 KiB by LL: 4.4 us, two steps of 0.85 us, two passes at 26 GB/s.
+  // 1 KiB by LL: 4.4 us, two steps of 0.85 us, two passes at 26 GB/s of which one half less, as
+  // the second rank reduces and passes on at once.
   const NcclChoice small = choices(GroupLayout::blocks(1, 2), CollectiveType::all_reduce, Bytes::kib(1)).front();
   EXPECT_EQ(small.algorithm + "/" + small.protocol.name, "ring/ll");
-  EXPECT_NEAR(small.time_us, 4.4 + 2 * 0.85 + 2 * 1024 / 26e3, 1e-3);
+  EXPECT_NEAR(small.time_us, 4.4 + 2 * 0.85 + 1.5 * 1024 / 26e3, 1e-3);
+}
+
+const NcclChoice& one(const std::vector<NcclChoice>& all, std::string_view algorithm, std::string_view protocol) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const NcclChoice& choice) {
+    return choice.algorithm == algorithm && choice.protocol.name == protocol;
+  });
+  WEFT_CHECK(found != all.end(), "the test asks for what there is");
+  return *found;
+}
+
+// 1 MiB on 8 ranks and 16 channels: a channel's step has 8 KiB, of which 2 KiB take no time. 15
+// steps of an eighth of the buffer at 1570 Gb/s, 196.25 GB/s, take a quarter less.
+TEST(NcclTuner, ThreadsMoveTheFirstBytesOfALl128StepAtOnce) {
+  const GroupLayout eight = GroupLayout::blocks(1, 8);
+  const auto time_us = [&](Bytes bytes, const char* at_once) {
+    const auto all = choices(eight, CollectiveType::all_reduce, bytes, constants({{"ll128_at_once", at_once}}));
+    return one(all, "ring", "ll128").time_us;
+  };
+  EXPECT_NEAR(time_us(Bytes::mib(1), "0B") - time_us(Bytes::mib(1), "2KiB"), 1.875 * 1048576 / 196.25e3 / 4, 1e-6);
+  // Steps of 1 KiB take what they take without data, and the links: 0.92 x 0.818 of 450 GB/s.
+  const double latency_us = 5.2 + 14 * (0.11 + 0.85);
+  EXPECT_NEAR(time_us(Bytes::kib(128), "2KiB"), latency_us + 1.75 * 131072 / (0.92 * 0.818 * 450e3), 1e-6);
+}
+
+// 14 steps of 10 us where they are short and 4 us where they have 8 MiB; of 32 MiB they have 4 MiB
+// each, half of it.
+TEST(NcclTuner, SimpleHidesLatencyBehindLongSteps) {
+  const GroupLayout eight = GroupLayout::blocks(1, 8);
+  const auto time_us = [&](Bytes bytes, const char* full_hop) {
+    const ParamSet params = constants({{"simple_hop", "10us"}, {"simple_full_hop", full_hop}, {"full_step_bytes", "8MiB"}});
+    return one(choices(eight, CollectiveType::all_reduce, bytes, params), "ring", "simple").time_us;
+  };
+  EXPECT_NEAR(time_us(Bytes::mib(32), "10us") - time_us(Bytes::mib(32), "4us"), 14 * 3, 1e-6);
+  EXPECT_NEAR(time_us(Bytes::mib(64), "10us") - time_us(Bytes::mib(64), "4us"), 14 * 6, 1e-6);
+  EXPECT_NEAR(time_us(Bytes::mib(1024), "10us") - time_us(Bytes::mib(1024), "4us"), 14 * 6, 1e-6);
+}
+
+// Of 64 MiB a rank keeps 8 MiB, which take 16.8 us at 4 Tb/s and a tenth of it at 40 Tb/s.
+TEST(NcclTuner, AllToAllsMoveARanksOwnShareAtARateOfItsOwn) {
+  const GroupLayout eight = GroupLayout::blocks(1, 8);
+  const auto time_us = [&](const char* rate) {
+    const ParamSet params = constants({{"p2p_own_copy_rate", rate}, {"own_copy_rate", "1Gbps"}});
+    return choices(eight, CollectiveType::all_to_all, Bytes::mib(64), params).front().time_us;
+  };
+  EXPECT_NEAR(time_us("4Tbps") - time_us("40Tbps"), 8388608 / 500e3 * 0.9, 1e-6);
+}
+
+TEST(NcclTuner, Ll128HasARateOfItsOwnBetweenHosts) {
+  const GroupLayout group = GroupLayout::blocks(2, 8);
+  const auto time_us = [&](const ParamSet& params) {
+    return one(choices(group, CollectiveType::all_reduce, Bytes::mib(4), params), "ring", "ll128").time_us;
+  };
+  EXPECT_EQ(time_us(constants({{"ll128_rate", "100Gbps"}})), time_us(constants()));
+  EXPECT_GT(time_us(constants({{"between_ll128_rate", "100Gbps"}})), time_us(constants()));
 }
 
 TEST(NcclTuner, BetweenHostsTreesComeBeforeRingsForAsLongAsLatencyCounts) {
