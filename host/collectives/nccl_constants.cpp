@@ -112,6 +112,15 @@ constexpr std::array nccl_tuner_params = {
              "once by LL128",
          .origin = hopper_fit,
          .fit = {"64B", "1MiB", true}}),
+    param<&NcclConstants::ll128_share_max>({.name = "ll128_share_max",
+                                            .default_text = "1TiB",
+                                            .minimum = "1B",
+                                            .maximum = "1TiB",
+                                            .meaning = "Largest share of a rank that rings inside a host take by LL128: NCCL's "
+                                                       "tuner leaves it by its own reckoning, which can be "
+                                                       "before Simple is faster",
+                                            .origin = "none: H100 changes where Simple is faster, but for 4 MiB on 4 ranks",
+                                            .fit = {"16KiB", "1GiB", true}}),
     time<&NcclConstants::base, simple>("simple_base", "16.5us", "Once per collective inside a host by Simple", hopper_fit),
     time<&NcclConstants::hop, simple>("simple_hop", "0ns", "Per step inside a host by Simple, beyond the message's own latency",
                                       hopper_fit),
@@ -290,14 +299,16 @@ constexpr std::string_view gb300_between_fit =
     "fitted to every second all_gather of 64 KiB to 16 GiB on 2 trays of 4 GB300 (GCP A4X Max)";
 constexpr std::string_view blackwell_pairs_fit =
     "fitted to every second alltoall on 2 and 4 GB200 (aiconfigurator) and to one of 16 GiB on 8 (GCP A4X)";
-constexpr std::array<NamedValue, 33> gb200 = {{
+constexpr std::array<NamedValue, 34> gb200 = {{
     {"ll_base", "8.15us", blackwell_fit},
     {"ll_hop", "360ns", blackwell_fit},
     {"ll_rate", "158Gbps", blackwell_fit},
-    {"ll128_base", "8.75us", blackwell_fit},
-    {"ll128_hop", "570ns", blackwell_fit},
-    {"ll128_rate", "1600Gbps", blackwell_fit},
-    {"ll128_at_once", "8830B", blackwell_fit},
+    {"ll128_base", "8.8us", blackwell_fit},
+    {"ll128_hop", "540ns", blackwell_fit},
+    {"ll128_rate", "2780Gbps", blackwell_fit},
+    {"ll128_at_once", "2550B", blackwell_fit},
+    {"ll128_share_max", "1448KiB",
+     "2 and 4 GB200 take LL128 for 1 MiB of a rank and Simple for 2 MiB, twice as slow (aiconfigurator)"},
     {"simple_base", "11.6us", blackwell_fit},
     {"simple_hop", "9.5us", blackwell_fit},
     {"simple_full_hop", "3us", blackwell_fit},

@@ -41,6 +41,7 @@ struct NcclConstants {
   std::array<Duration, nccl_protocols> hop;
   std::array<Bandwidth, 2> rate;  ///< of LL and LL128
   Bytes ll128_at_once;
+  Bytes ll128_share_max;
   Duration simple_full_hop;
   Bytes full_step_bytes;
   Duration fill_latency;

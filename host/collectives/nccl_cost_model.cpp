@@ -147,6 +147,8 @@ class NcclCostModel {
     // LL128 needs links that keep 128 bytes together.
     if (protocol == ll128 && has_inside() && nvlink_ == 0) return;
     const bool rooted = has_root(request_.type);
+    if (protocol == ll128 && hosts_ == 1 && !rooted && bytes_ / ranks_ > static_cast<double>(constants_.ll128_share_max.count()))
+      return;
     NcclChoice ring = choice("ring", is_mesh() && hosts_ == 1 && !rooted ? "direct" : "ring", protocol);
     const double of_simple =
         request_.type == CollectiveType::all_reduce ? constants_.reduce_efficiency : constants_.copy_efficiency;

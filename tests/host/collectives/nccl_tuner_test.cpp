@@ -78,6 +78,14 @@ TEST(NcclTuner, ThreadsMoveTheFirstBytesOfALl128StepAtOnce) {
   EXPECT_NEAR(time_us(Bytes::kib(128), "2KiB"), latency_us + 1.75 * 131072 / (0.92 * 0.818 * 450e3), 1e-6);
 }
 
+TEST(NcclTuner, Ll128EndsWhereTheTunerLeavesIt) {
+  const GroupLayout eight = GroupLayout::blocks(1, 8);
+  const ParamSet params = constants({{"ll128_share_max", "128KiB"}});
+  EXPECT_EQ(best(eight, CollectiveType::all_reduce, Bytes::mib(2)), "ring/ll128");
+  EXPECT_EQ(best(eight, CollectiveType::all_reduce, Bytes::mib(1), params), "ring/ll128");
+  EXPECT_EQ(best(eight, CollectiveType::all_reduce, Bytes::mib(2), params), "ring/simple");
+}
+
 // 14 steps of 10 us where they are short and 4 us where they have 8 MiB; of 32 MiB they have 4 MiB
 // each, half of it.
 TEST(NcclTuner, SimpleHidesLatencyBehindLongSteps) {
