@@ -149,6 +149,23 @@ TEST(Templates, CollectivesAreALoop) {
   EXPECT_EQ(make("collectives", {{"collective", "barrier"}}).roles[0].op(OpId(0)).bytes, Bytes::zero());
   EXPECT_HAS(errors_in("collectives", {{"collective", "barrier"}, {"size", "1MB"}}), "a barrier has no size [bad-plan]");
   EXPECT_HAS(errors_in("collectives", {{"count", "16000000"}}), "[too-large]");
+  EXPECT_HAS(errors_in("collectives", {{"count", "8000000"}, {"size_max", "1GiB"}}), "[too-large]");
+}
+
+// From 1 KiB on by factors of 4: 1, 4 and 16 KiB are no more than 20 KiB; each twice.
+TEST(Templates, CollectivesSweepOverSizes) {
+  const Workload workload =
+      make("collectives", {{"size", "1KiB"}, {"size_max", "20KiB"}, {"size_factor", "4"}, {"count", "2"}, {"gap", "1us"}});
+  EXPECT_EQ(role(workload).size(), 6U + 5U);
+  const std::vector<std::int64_t> kib = {1, 1, 4, 4, 16, 16};
+  for (std::size_t i = 0; i < kib.size(); ++i) {
+    EXPECT_EQ(op_named(role(workload), "all_reduce." + std::to_string(i)).bytes, Bytes::kib(kib[i]));
+  }
+  EXPECT_TRUE(follows(role(workload), "all_reduce.5", "all_reduce.0"));
+  EXPECT_EQ(role(make("collectives", {{"size", "1KiB"}, {"size_max", "1KiB"}})).size(), 1U);
+  EXPECT_HAS(errors_in("collectives", {{"size", "1MiB"}, {"size_max", "1KiB"}}), "size_max is below size [bad-plan]");
+  EXPECT_HAS(errors_in("collectives", {{"size", "0B"}, {"size_max", "1KiB"}}), "a sweep cannot begin with no bytes [bad-plan]");
+  EXPECT_HAS(errors_in("collectives", {{"collective", "barrier"}, {"size_max", "1MB"}}), "a barrier has no size [bad-plan]");
 }
 
 TEST(Templates, DataParallelOverlapsBuckets) {
