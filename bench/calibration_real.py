@@ -26,8 +26,7 @@ Tables:
   h100, gb200   all four kinds, 2 to 8 H100 or 2 and 4 GB200, NCCL 2.29.2, 512 B to 512 MiB (aiconfigurator); and h100_all_reduce,
                 h100_all_gather, h100_reduce_scatter, h100_all_to_all, gb200_...: one kind by itself
 Of sums, for which half and int8 differ, half counts (NVLS cannot add int8, for one); where something was measured twice, the shorter of
-both, since what disturbs a measurement makes it longer. Searches look within ranges narrower than the parameters' own (RANGES), and start
-from what `weft modules machine` has.
+both, since what disturbs a measurement makes it longer. Searches look within ranges narrower than the parameters' own (RANGES).
 Exit status 1 if a table misses.
 """
 
@@ -93,8 +92,7 @@ RANGES = {
 class Table:
     """Times of a machine by (kind, ranks) and size, and what is fitted to them."""
 
-    def __init__(self, machine, topology, fit, options=()):
-        self.machine = machine  # of `weft modules machine`, whose constants the search starts from
+    def __init__(self, topology, fit, options=()):
         self.topology = topology
         self.fit = fit
         self.options = options  # of weft calibrate
@@ -114,7 +112,7 @@ def read_rows(path):
 
 def a100(data, every):
     fit = "nccl.simple_base,nccl.simple_hop,nccl.simple_full_hop,nccl.fill_latency,nccl.fill_bytes,nccl.reduce_efficiency"
-    table = Table("hgx_a100", lone_server(setting("server", "hgx_a100")), fit)
+    table = Table(lone_server(setting("server", "hgx_a100")), fit)
     for ranks in (2, 4):
         # The columns are headed "ns" and hold microseconds times 1,000: out of place, then in place.
         for row in read_rows(data / f"kernels/vtrain/trace/a100_AR_GPU{ranks}_1M_1024M.csv")[1::every]:
@@ -134,14 +132,14 @@ def train_time(table, folder, names, every):
 def a100_mesh(data, every):
     # Four A100 per node, every two joined by 4 of their 12 NVLinks.
     topology = lone_server(setting("gpus_per_host", 4) + setting("inside", "full_mesh") + setting("nvlink_rate", "2400Gbps"))
-    table = Table("hgx_a100", topology, "nccl.fill_latency,nccl.fill_bytes,nccl.reduce_efficiency", ["--outliers=drop"])
+    table = Table(topology, "nccl.fill_latency,nccl.fill_bytes,nccl.reduce_efficiency", ["--outliers=drop"])
     names = [(ranks, f"NVIDIAA100-SXM4-80GB_allreduce{{}}_fp16_1_{ranks}.csv") for ranks in (2, 4)]
     return train_time(table, data / "kernels/estimate_train_time/Perlmutter/nccl", names, every)
 
 
 def gh200(data, every):
     topology = 'topology { builder: "single_switch" ' + setting("server", "gh200") + setting("hosts", 4) + "}"
-    table = Table("gh200", topology, "nccl.between_simple_base,nccl.fill_latency,nccl.network_efficiency")
+    table = Table(topology, "nccl.between_simple_base,nccl.fill_latency,nccl.network_efficiency")
     names = [(ranks, f"NVIDIAGH200120GB_allreduce{{}}_fp16_{ranks}_1.csv") for ranks in (2, 4)]
     return train_time(table, data / "kernels/estimate_train_time/Vista/nccl", names, every)
 
@@ -149,7 +147,7 @@ def gh200(data, every):
 def nccl_perf(machine, server, file, kinds):
     def read(data, _):
         fit = ",".join(dict.fromkeys(",".join(FIT[machine][kind] for kind in kinds).split(",")))
-        table = Table(server, lone_server(setting("server", server)), fit)
+        table = Table(lone_server(setting("server", server)), fit)
         found = defaultdict(dict)
         with open(data / "network/nccl_perf" / file, newline="") as lines:
             for row in csv.DictReader(lines):
@@ -195,20 +193,12 @@ def write_inputs(table, folder):
     (folder / "scenario.textproto").write_text(table.topology + "\n" + jobs)
 
 
-def constants_of(program, machine):
-    """What stands for the parameters of `nccl` on that machine. A search starts from what a scenario says, which knows of none."""
-    modules = json.loads(subprocess.run([program, "modules", machine, "--json"], capture_output=True, text=True, check=True).stdout)
-    return {one["name"]: one["value"] for module in modules if module["kind"] == "machine" for one in module.get("values", [])}
-
-
 def calibrate(program, folder, table, options):
     names = (options.fit or table.fit).split(",")
-    known = constants_of(program, table.machine)
-    starts = [f"--set=nccl.{name}={value}" for name, value in known.items() if f"nccl.{name}" in names]
     fit = ",".join(f"{name}={RANGES[name]}" if name in RANGES else name for name in names)
     command = [program, "calibrate", "--scenario=scenario.textproto", "--measured=measured.csv", "--hold-out=0.5", f"--fit={fit}",
                "--table=times.csv", "--out=profile.textproto", f"--threads={options.threads}", "--quiet", "--anew", "--json",
-               *starts, *table.options, *options.calibrate]  # fmt: skip
+               *table.options, *options.calibrate]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"calibration_real.py: error: {' '.join(command)} in {folder} ended with status {done.returncode}\n{done.stderr}")

@@ -84,7 +84,6 @@ MeasuredTimes read_nccl_tests(const SourceText& source, std::string_view kind) {
     if (size == 0 || *time == Duration::zero()) continue;
     TimedEntity& entity = measured.times.emplace_back();
     entity.of = TimedKind::collective;
-    entity.kind = what;
     entity.size_bytes = size;
     entity.time_s = time->in_s();
     entity.line = static_cast<int>(number);
@@ -97,7 +96,12 @@ MeasuredTimes read_nccl_tests(const SourceText& source, std::string_view kind) {
     fail("missing-kind", "the text does not say which collective it is of", whole,
          "write FILE:nccl-tests:all_reduce, or as it is called");
   if (ranks == 0) fail("no-ranks", "no line \"#  Rank ...\" says who took part", whole, "keep all that the program prints");
-  for (TimedEntity& entity : measured.times) entity.ranks = ranks;
+  const bool is_shared_out = what == "all_gather" || what == "gather";
+  for (TimedEntity& entity : measured.times) {
+    entity.ranks = ranks;
+    entity.kind = what;
+    if (is_shared_out) entity.size_bytes = *entity.size_bytes / ranks;
+  }
   return measured;
 }
 

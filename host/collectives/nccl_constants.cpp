@@ -441,14 +441,29 @@ ParamTable nccl_params() { return nccl_tuner_params; }
 
 std::span<const ModuleInfo> nccl_machines() { return known_machines; }
 
-NcclConstants nccl_constants_of(ParamSet params, std::string_view machine) {
-  const auto found = std::find_if(known_machines.begin(), known_machines.end(),
-                                  [machine](const ModuleInfo& info) { return info.name == machine; });
+namespace {
+
+std::span<const NamedValue> values_of_machine(std::string_view machine) {
+  const auto found = std::ranges::find(known_machines, machine, &ModuleInfo::name);
   WEFT_CHECK(found != known_machines.end(), "every choice of the parameter machine is a machine");
-  for (const NamedValue& value : found->values) {
+  return found->values;
+}
+
+}  // namespace
+
+NcclConstants nccl_constants_of(ParamSet params, std::string_view machine) {
+  for (const NamedValue& value : values_of_machine(machine)) {
     if (!params.is_given(value.name)) params.set(value.name, value.value, SourcePlace::named(std::string(machine)));
   }
   return filled<NcclConstants>(params);
+}
+
+std::string nccl_constant_text(const ParamSet& params, std::string_view machine, std::string_view name) {
+  const std::span<const NamedValue> values = values_of_machine(machine);
+  const auto of_machine = std::ranges::find(values, name, &NamedValue::name);
+  if (!params.is_given(name) && of_machine != values.end()) return std::string(of_machine->value);
+  const auto row = std::ranges::find(params.table(), name, &ParamSpec::name);
+  return params.value_text(static_cast<std::size_t>(row - params.table().begin()));
 }
 
 }  // namespace weft

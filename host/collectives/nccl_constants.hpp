@@ -86,5 +86,7 @@ std::span<const ModuleInfo> nccl_machines();
 /// The constants of a machine, where `params` gives none of its own.
 /// Requires: `params` is over nccl_params(), and nccl_machines() has the machine.
 NcclConstants nccl_constants_of(ParamSet params, std::string_view machine);
+/// The same of one parameter, as text with its unit.
+std::string nccl_constant_text(const ParamSet& params, std::string_view machine, std::string_view name);
 
 }  // namespace weft

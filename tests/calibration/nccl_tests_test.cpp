@@ -52,6 +52,13 @@ TEST(NcclTests, NewerOnesSayWhatTheyMeasure) {
   EXPECT_EQ(read_nccl_tests(SourceText("nccl.txt", starting + ranks + table), "").times[0].kind, "all_to_all");
 }
 
+// Runs list an all_gather with a rank's own share; nccl-tests print what each rank has in the end.
+TEST(NcclTests, GathersAreOfARanksOwnShare) {
+  for (const char* kind : {"all_gather", "gather"})
+    EXPECT_EQ(read_nccl_tests(SourceText("nccl.txt", ranks + table), kind).times[0].size_bytes, 1048576U / 2) << kind;
+  EXPECT_EQ(read_nccl_tests(SourceText("nccl.txt", ranks + table), "reduce_scatter").times[0].size_bytes, 1048576U);
+}
+
 TEST(NcclTests, WhatIsMissingIsSaid) {
   EXPECT_EQ(code_of(ranks + table), "missing-kind");
   EXPECT_EQ(code_of(table, "all_reduce"), "no-ranks");

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
+#include "host/collectives/nccl_constants.hpp"
+#include "host/collectives/nccl_tuner.hpp"
 #include "tools/simulation/scenario/unused_settings.hpp"
 
 namespace weft {
@@ -19,14 +21,23 @@ struct FoundParameter {
   std::string value;
 };
 
-FoundParameter find_parameter(const Parameters& parameters, const std::string& name, const SourcePlace& place) {
+/// What runs go by: a constant of NCCL that nobody gave is that of the first server's machine.
+std::string applied_text(const Scenario& scenario, const ParamSet& set, std::size_t i) {
+  if (set.module() != "nccl" || scenario.topology == nullptr) return set.value_text(i);
+  const Topology& topology = *scenario.topology;
+  const GroupLayout server(topology, topology.endpoints_of(topology.node(topology.endpoints().front()).host));
+  return nccl_constant_text(set, NcclTuner(set).machine_of(server), set.table()[i].name);
+}
+
+FoundParameter find_parameter(const Scenario& scenario, const std::string& name, const SourcePlace& place) {
+  const Parameters& parameters = scenario.parameters;
   const std::size_t dot = name.find('.');
   const std::string module = name.substr(0, dot);
   const std::string param = dot == std::string::npos ? "" : name.substr(dot + 1);
   for (const ParamSet& set : parameters.all()) {
     if (set.module() != module) continue;
     for (std::size_t i = 0; i < set.table().size(); ++i) {
-      if (set.table()[i].name == param) return {&set.table()[i], set.value_text(i)};
+      if (set.table()[i].name == param) return {&set.table()[i], applied_text(scenario, set, i)};
     }
   }
   const std::vector<std::string> known = fittable_parameters(parameters);
@@ -67,7 +78,7 @@ void check_used(const std::vector<const Scenario*>& scenarios, const ParamSpec& 
 void note_other_starts(const std::vector<const Scenario*>& scenarios, const std::string& name, const std::string& value,
                        std::vector<std::string>& notes) {
   for (const Scenario* const scenario : scenarios) {
-    const std::string other = find_parameter(scenario->parameters, name, SourcePlace::named(name)).value;
+    const std::string other = find_parameter(*scenario, name, SourcePlace::named(name)).value;
     if (other != value)
       notes.push_back(fmt::format("{} is {} in {}: the search starts from {}", name, other, scenario->name, value));
   }
@@ -118,7 +129,7 @@ FitSpace::FitSpace(const std::vector<const Scenario*>& scenarios, std::span<cons
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     try {
-      const FoundParameter found = find_parameter(parameters, name, place);
+      const FoundParameter found = find_parameter(*scenarios.front(), name, place);
       if (found.row->fit.minimum.empty()) {
         const std::vector<std::string> known = fittable_parameters(parameters);
         fail("not-fittable", fmt::format("{} is not fitted to measurements", name), place, suggestion(name, known, "parameter"));

@@ -14,6 +14,7 @@
 #include "calibration/search.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
+#include "host/collectives/nccl_constants.hpp"
 #include "tests/validation/scenario_run.hpp"
 #include "tools/calibrate/candidate_journal.hpp"
 #include "tools/calibrate/profile_use.hpp"
@@ -319,6 +320,26 @@ TEST_F(Calibration, UnmatchedTimesAreLeftOutAndTold) {
   EXPECT_EQ(found.unmatched, std::vector<std::size_t>{7});
   EXPECT_TRUE(std::isnan(found.after_s[7]));
   EXPECT_EQ(found.before.count, flow_count - 1);
+}
+
+// What nobody gave is not the table's default, H100's, where the machine has constants of its own.
+TEST_F(Calibration, ConstantsOfNcclStartFromThoseOfTheMachine) {
+  write("sweep.textproto",
+        "topology { builder: \"lone_server\" set { name: \"server\" value: \"gb200_nvl72\" } } "
+        "job { name: \"sweep\" gpus: 4 workload { template: \"collectives\" set { name: \"ranks\" value: \"4\" } } }");
+  RunFlags flags;
+  flags.scenario_file = path("sweep.textproto");
+  const std::vector<std::string> fit = {"nccl.simple_base"};
+  const auto start = [&](const std::vector<std::string>& settings) {
+    flags.settings = settings;
+    const Scenario gb200 = load_scenario(flags);
+    return std::pair(FitSpace({&gb200}, fit, "--fit").start().front(), gb200.parameters.of("nccl"));
+  };
+  const auto [own, nccl] = start({});
+  const ParamSpec& row = *std::ranges::find(nccl.table(), "simple_base", &ParamSpec::name);
+  EXPECT_EQ(own, param_number(row, nccl_constant_text(nccl, "gb200_nvl72", "simple_base")));
+  EXPECT_NE(own, param_number(row, nccl_constant_text(nccl, "hgx_h100", "simple_base")));
+  EXPECT_EQ(start({"nccl.simple_base=7us"}).first, param_number(row, "7us"));
 }
 
 TEST_F(Calibration, FitSpacesAreRangesOfRealHardwareOrTheUsersOwn) {
