@@ -104,14 +104,14 @@ CalibrationCases load_cases(const std::vector<CaseFiles>& files, const RunFlags&
   return {std::move(cases), MeasuredTables(std::move(tables)), std::move(notes)};
 }
 
-void simulate_case(const CalibrationCases& all, std::size_t one, const Scenario& scenario, MatchBy by, std::span<double> times_s) {
+void simulate_case(const CalibrationCases& all, std::size_t one, Scenario scenario, MatchBy by, std::span<double> times_s) {
   const CalibrationCase& of = all.cases[one];
   std::vector<TimedKind> kinds;
   for (const std::size_t table : of.tables) {
     const TimedKind kind = all.measured.tables()[table].kind;
     if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
   }
-  const std::vector<TimedEntity> simulated = simulate_times(scenario, kinds);
+  const std::vector<TimedEntity> simulated = simulate_times(std::move(scenario), kinds);
   for (const std::size_t table : of.tables) {
     const std::vector<double> matched = match_times(all.measured.tables()[table], simulated, by);
     std::ranges::copy(matched, times_s.begin() + static_cast<std::ptrdiff_t>(all.measured.begin_of(table)));

@@ -67,6 +67,6 @@ void for_times_of(const MeasuredTables& measured, const CalibrationCase& one, co
 /// Simulates `scenario`, in place of that of the case of this number, and writes what belongs to
 /// the case's measured times, NaN where nothing does. `times_s`: by measured time. Throws what
 /// simulate_times() does.
-void simulate_case(const CalibrationCases& all, std::size_t one, const Scenario& scenario, MatchBy by, std::span<double> times_s);
+void simulate_case(const CalibrationCases& all, std::size_t one, Scenario scenario, MatchBy by, std::span<double> times_s);
 
 }  // namespace weft

@@ -71,7 +71,17 @@ CalibrationProfile fitted_profile(const CalibrationCases& all, const FitSpace& s
   return profile;
 }
 
+void keep_values(const CalibrationProfile& from, CalibrationProfile& profile) {
+  for (const CalibrationProfile::Parameter& parameter : from.parameters) {
+    if (std::ranges::find(profile.parameters, parameter.name, &CalibrationProfile::Parameter::name) != profile.parameters.end())
+      continue;
+    profile.parameters.push_back(parameter);
+    if (from.machine != profile.machine) profile.parameters.back().stamp = CalibrationProfile::Stamp::transferred;
+  }
+}
+
 std::string meaning_of(const CalibrationProfile::Parameter& parameter) {
+  if (parameter.stamp == CalibrationProfile::Stamp::transferred) return "transferred: of another machine";
   switch (parameter.knowledge) {
     case CalibrationProfile::Knowledge::unknown:
       return "no interval: stopped before";

@@ -17,6 +17,10 @@ namespace weft {
 CalibrationProfile fitted_profile(const CalibrationCases& all, const FitSpace& space, const CalibrationResult& result,
                                   const std::string& search);
 
+/// Adds the values of a profile that the fit began from and did not look for. They are transferred
+/// where that was of another machine.
+void keep_values(const CalibrationProfile& from, CalibrationProfile& profile);
+
 /// What a row of the profile says beside its interval; empty: nothing.
 std::string meaning_of(const CalibrationProfile::Parameter& parameter);
 

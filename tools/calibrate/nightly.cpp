@@ -162,7 +162,7 @@ class Night {
     for (std::size_t one = 0; one < all.cases.size(); ++one) {
       Scenario scenario = all.cases[one].scenario;
       if (profile != nullptr) apply(*profile, scenario);
-      simulate_case(all, one, scenario, options_.fit.match, times_s);
+      simulate_case(all, one, std::move(scenario), options_.fit.match, times_s);
     }
     return times_s;
   }
@@ -217,7 +217,7 @@ class Night {
   void fit(const CalibrationCases& all) {
     CalibrationCases from_in_force = all;
     if (in_force_) {
-      for (CalibrationCase& one : from_in_force.cases) apply_fitted(one.scenario);
+      for (CalibrationCase& one : from_in_force.cases) apply(*in_force_, one.scenario);
     }
     const FitSpace space(from_in_force.scenarios(), config_.fit, config_.file + ": fit");
     std::filesystem::create_directories(folder_);
@@ -236,6 +236,7 @@ class Night {
     }
     CalibrationProfile fitted = fitted_profile(from_in_force, space, found, how.search.module());
     fitted.night = options_.date;
+    if (in_force_) keep_values(*in_force_, fitted);
     record_.parameters = fitted.parameters;
     record_.outliers = found.outliers.size();
     if (how.drops_outliers) std::erase_if(matched_, [&](std::size_t i) { return std::ranges::binary_search(found.outliers, i); });
@@ -256,15 +257,6 @@ class Night {
     std::filesystem::remove(how.journal);
     std::filesystem::remove(how.journal + ".dropped");
     result_.fitted = std::move(fitted);
-  }
-
-  /// Of the values in force those that are looked for tonight.
-  void apply_fitted(Scenario& scenario) const {
-    for (const CalibrationProfile::Parameter& parameter : in_force_->parameters) {
-      const bool is_fitted = std::ranges::any_of(
-          config_.fit, [&](const std::string& text) { return text.substr(0, text.find('=')) == parameter.name; });
-      if (is_fitted) scenario.parameters.apply(parameter.name, parameter.value, SourcePlace::named(config_.profile));
-    }
   }
 
   void verify(const CalibrationCases& all, const FitSpace& space, const CalibrationResult& found) {

@@ -78,16 +78,12 @@ class TimedSink final : public ResultSink {
 
 }  // namespace
 
-std::vector<TimedEntity> simulate_times(const Scenario& scenario, std::span<const TimedKind> kinds) {
+std::vector<TimedEntity> simulate_times(Scenario scenario, std::span<const TimedKind> kinds) {
   TimedSink sink(kinds);
-  if (std::ranges::find(kinds, TimedKind::flow) == kinds.end()) {
-    finish_run(scenario, sink, RunOptions());
-  } else {
-    // Transfers of ranks that others stand for have no rows.
-    Scenario rank_by_rank = scenario;
-    rank_by_rank.parameters.apply("host.fold_ranks", "off", SourcePlace::named("host.fold_ranks"));
-    finish_run(rank_by_rank, sink, RunOptions());
-  }
+  // Transfers of ranks that others stand for have no rows.
+  if (std::ranges::find(kinds, TimedKind::flow) != kinds.end())
+    scenario.parameters.apply("host.fold_ranks", "off", SourcePlace::named("host.fold_ranks"));
+  finish_run(scenario, sink, RunOptions());
   std::vector<TimedEntity> all = std::move(sink.flows);
   std::ranges::move(sink.others, std::back_inserter(all));
   return all;

@@ -16,6 +16,6 @@ namespace weft {
 
 /// All of the given kinds, on one thread. Throws InputError where the scenario cannot be run to its
 /// end.
-std::vector<TimedEntity> simulate_times(const Scenario& scenario, std::span<const TimedKind> kinds);
+std::vector<TimedEntity> simulate_times(Scenario scenario, std::span<const TimedKind> kinds);
 
 }  // namespace weft

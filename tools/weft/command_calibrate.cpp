@@ -21,6 +21,7 @@
 #include "tools/calibrate/fit_page.hpp"
 #include "tools/calibrate/fitted_profile.hpp"
 #include "tools/calibrate/nightly.hpp"
+#include "tools/calibrate/profile_use.hpp"
 #include "tools/calibrate/times_table.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
@@ -52,6 +53,7 @@ struct CalibrateOptions {
   bool accepts_drift = false;
   std::vector<std::string> fit;
   std::string out = "weft-profile.textproto";
+  std::string profile;
   std::string table;
   std::string page;
   std::string breakdown;
@@ -203,6 +205,8 @@ int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_g
   watch.emplace(options.minutes, options.quiet);
   CalibrationOptions how = options_of(options, *watch);
   how.journal = options.out + ".candidates";
+  std::optional<CalibrationProfile> begun_from;
+  if (!options.profile.empty()) begun_from = take_profile(options.profile, options.flags.settings);
   const CalibrationCases all = read_all(options);
   const MeasuredTables& measured = all.measured;
   if (!hold_out_given && std::ranges::any_of(all.cases, &CalibrationCase::is_held_out)) how.hold_out = 0;
@@ -224,7 +228,9 @@ int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_g
   };
   if (options.anew) remove_journals();
   std::vector<std::string> inputs = all.input_paths();
-  if (!options.cases.empty()) inputs.push_back(options.cases);
+  for (const std::string& file : {options.cases, options.profile}) {
+    if (!file.empty()) inputs.push_back(file);
+  }
   check_keeps_inputs(options.out, inputs);
   for (const std::string& beside : {options.table, options.page, options.breakdown}) {
     if (!beside.empty()) check_keeps_inputs(beside, inputs);
@@ -241,7 +247,8 @@ int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_g
   const double elapsed_s = watch->elapsed_s();
   watch.reset();
 
-  const CalibrationProfile profile = fitted_profile(all, space, result, options.search);
+  CalibrationProfile profile = fitted_profile(all, space, result, options.search);
+  if (begun_from) keep_values(*begun_from, profile);
   file.write(profile.to_text());
   file.commit();
   if (table) write_times_table(*table, all, result);
@@ -328,6 +335,13 @@ void add_calibrate_command(CLI::App& app, Action& action) {
           ->type_name("PARAM[=MIN..MAX],...")
           ->delimiter(',')
           ->allow_extra_args(false);
+  CLI::Option* profile =
+      command
+          ->add_option(
+              "--profile", options->profile,
+              "Begin from the values of this profile, of this machine or another; those that are not looked for go into the "
+              "new one, too, stamped as transferred where they are of another machine")
+          ->type_name("PROFILE.textproto");
   CLI::Option* out =
       command->add_option("--out", options->out, "Profile to write")->type_name("PROFILE.textproto")->capture_default_str();
   CLI::Option* table = command->add_option("--table", options->table, "Also write every measured time beside the simulated ones")
@@ -408,7 +422,7 @@ void add_calibrate_command(CLI::App& app, Action& action) {
   CLI::Option* anew =
       command->add_flag("--anew", options->anew, "Do not go on from where the last search for this profile was cut off");
   for (CLI::Option* const of_one :
-       {scenario, topology, workload, flows, measured, cases, mode, seed, fit, out, table, page, breakdown, anew})
+       {scenario, topology, workload, flows, measured, cases, mode, seed, fit, profile, out, table, page, breakdown, anew})
     nightly->excludes(of_one);
   command->add_flag("--json", options->json, "Print what was found as JSON on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
