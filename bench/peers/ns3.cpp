@@ -20,8 +20,7 @@
 // in Weft. Cards and switches take no time of their own. Flows begin when all TCP connections are
 // open. Weft handles together what comes to a node within the delay of a link; with 1 m it is three
 // times slower than with 200.
-// How ns-3 takes Weft's paths stands in ns3_network.hpp. It searches its routing tables from the
-// top: with global routing it takes more than twice as long for 128 hosts.
+// How ns-3 takes Weft's paths stands in ns3_network.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -48,6 +48,7 @@ struct Arguments {
   std::string switching_delay = "0ns";
   std::string host_latency = "0ns";
   std::string ecmp_seed = "1";
+  std::string source_ports = "0";
 };
 
 template <class Quantity>
@@ -74,6 +75,9 @@ FlowList read_flows(const Arguments& arguments, const Topology& topology) {
   check_flow_list(flows, topology, arguments.flows, diagnostics);
   diagnostics.throw_if_errors();
   SourcePlace place = SourcePlace::named(arguments.flows);
+  if (flows.flows.size() > Ns3Network::flows_max) {
+    fail("too-many-flows", fmt::format("ns-3 is given {} flows at most, not {}", Ns3Network::flows_max, flows.flows.size()), place);
+  }
   for (const ListedFlow& flow : flows.flows) {
     place.line = flow.line;
     if (topology.node(NodeId(flow.source)).host == topology.node(NodeId(flow.destination)).host) {
@@ -100,6 +104,7 @@ Ns3Settings read_settings(const Arguments& arguments) {
 FlowSettings flow_settings(const Arguments& arguments) {
   ParamSet params("flow", flow_params());
   params.set("ecmp_seed", arguments.ecmp_seed, SourcePlace::named("--ecmp-seed"));
+  params.set("source_ports", arguments.source_ports, SourcePlace::named("--source-ports"));
   return FlowSettings(params);
 }
 
@@ -148,6 +153,7 @@ int run(int argc, char** argv) {
   app.add_option("--switching-delay", arguments.switching_delay, "Of every switch")->capture_default_str();
   app.add_option("--host-latency", arguments.host_latency, "From a flow's start until it may send")->capture_default_str();
   app.add_option("--ecmp-seed", arguments.ecmp_seed, "As flow.ecmp_seed of weft run")->capture_default_str();
+  app.add_option("--source-ports", arguments.source_ports, "As flow.source_ports of weft run")->capture_default_str();
   try {
     app.parse(argc, argv);
     return measure(arguments);

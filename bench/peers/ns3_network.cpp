@@ -10,7 +10,7 @@
 #include <ns3/internet-stack-helper.h>
 #include <ns3/ipv4-route.h>
 #include <ns3/ipv4-routing-helper.h>
-#include <ns3/ipv4-static-routing.h>
+#include <ns3/ipv4-routing-protocol.h>
 #include <ns3/ipv4.h>
 #include <ns3/point-to-point-helper.h>
 #include <ns3/point-to-point-net-device.h>
@@ -18,13 +18,15 @@
 #include <ns3/simulator.h>
 #include <ns3/string.h>
 #include <ns3/tcp-dctcp.h>
+#include <ns3/tcp-header.h>
 #include <ns3/tcp-socket-base.h>
 #include <ns3/tcp-socket-factory.h>
 #include <ns3/traffic-control-helper.h>
 #include <ns3/uinteger.h>
 
 #include <algorithm>
-#include <memory>
+#include <array>
+#include <utility>
 
 #include "bench/cpu_time.hpp"
 #include "core/check.hpp"
@@ -33,48 +35,121 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint16_t port = 5000;
 constexpr std::uint32_t packets_max = 1'000'000;  // in any queue: more than there ever are
 constexpr std::int64_t header_bytes = 42;         // of a packet: TCP, IPv4 and PPP
 constexpr std::int64_t mtu_least = 1500;
 constexpr std::int64_t marking_rate_bps = 100'000'000'000;  // for which thresholds are given
+constexpr std::int64_t ps_per_tick = 1000 / Duration::ticks_per_ns;
 
-constexpr std::uint32_t address_bits = 24;  // for what is numbered
+ns3::Time time_of(Duration duration) { return ns3::PicoSeconds(static_cast<std::uint64_t>(duration.in_ticks() * ps_per_tick)); }
 
-ns3::Ipv4Address address(std::uint32_t block, std::uint32_t number) { return ns3::Ipv4Address(block << address_bits | number); }
-/// Where a flow's data goes, and its acknowledgements.
-ns3::Ipv4Address receiving(std::uint32_t flow) { return address(10, flow); }
-ns3::Ipv4Address sending(std::uint32_t flow) { return address(11, flow); }
-ns3::Ipv4Address other_end(ns3::Ipv4Address of) { return ns3::Ipv4Address(of.Get() ^ 1U << address_bits); }
+}  // namespace
 
-/// Static routes whose packets come from the flow's other address, not from the interface's first.
-class FlowRouting final : public ns3::Ipv4StaticRouting {
+/// Where packets of every flow go on, by node.
+class Ns3Paths {
  public:
-  ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet> packet, const ns3::Ipv4Header& header, ns3::Ptr<ns3::NetDevice> device,
-                                       ns3::Socket::SocketErrno& error) override {
-    const auto route = Ipv4StaticRouting::RouteOutput(packet, header, device, error);
-    if (route) route->SetSource(other_end(header.GetDestination()));
+  /// Of both ends of a flow's connection.
+  static std::uint16_t port_of(std::uint32_t flow) { return static_cast<std::uint16_t>(first_port + flow); }
+
+  struct Way {
+    ns3::Ipv4Address from;
+    ns3::Ipv4Address to;
+    std::vector<std::pair<std::uint32_t, ns3::Ptr<ns3::NetDevice>>> hops;  ///< a node, and by what packets leave it
+  };
+  /// Flows are added in order of their numbers.
+  void add(Way there, Way back) { ways_.push_back({std::move(there), std::move(back)}); }
+  /// Whose connection is being opened: the one packet that has no port yet.
+  void open(std::uint32_t flow) { opening_ = flow; }
+
+  ns3::Ptr<ns3::Ipv4Route> route(std::uint32_t node, const ns3::Ptr<const ns3::Packet>& packet, ns3::Ipv4Address to) const {
+    std::uint32_t flow = opening_;
+    if (packet) {
+      ns3::TcpHeader header;
+      packet->PeekHeader(header);
+      flow = header.GetDestinationPort() - first_port;
+    }
+    const auto way = std::ranges::find(ways_[flow], to, &Way::to);
+    WEFT_CHECK(way != ways_[flow].end(), "packets are on their way to an end of their flow");
+    const auto hop = std::ranges::find(way->hops, node, &std::pair<std::uint32_t, ns3::Ptr<ns3::NetDevice>>::first);
+    WEFT_CHECK(hop != way->hops.end(), "packets keep to their flow's path");
+    auto route = ns3::Create<ns3::Ipv4Route>();
+    route->SetSource(way->from);
+    route->SetDestination(to);
+    route->SetGateway(ns3::Ipv4Address::GetZero());
+    route->SetOutputDevice(hop->second);
     return route;
   }
+
+ private:
+  static constexpr std::uint32_t first_port = 1024;
+
+  std::vector<std::array<Way, 2>> ways_;
+  std::uint32_t opening_ = 0;
 };
 
-class FlowRoutingHelper final : public ns3::Ipv4RoutingHelper {
+namespace {
+
+class PathRouting final : public ns3::Ipv4RoutingProtocol {
  public:
-  FlowRoutingHelper* Copy() const override { return std::make_unique<FlowRoutingHelper>(*this).release(); }
-  ns3::Ptr<ns3::Ipv4RoutingProtocol> Create(ns3::Ptr<ns3::Node> /*node*/) const override {
-    return ns3::CreateObject<FlowRouting>();
+  PathRouting(const Ns3Paths& paths, std::uint32_t node) : paths_(paths), node_(node) {}
+
+  ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet> packet, const ns3::Ipv4Header& header,
+                                       ns3::Ptr<ns3::NetDevice> /*device*/, ns3::Socket::SocketErrno& error) override {
+    error = ns3::Socket::ERROR_NOTERROR;
+    return paths_.route(node_, packet, header.GetDestination());
   }
+  bool RouteInput(ns3::Ptr<const ns3::Packet> packet, const ns3::Ipv4Header& header, ns3::Ptr<const ns3::NetDevice> device,
+                  UnicastForwardCallback forward, MulticastForwardCallback /*multicast*/, LocalDeliverCallback deliver,
+                  ErrorCallback /*error*/) override {
+    const auto interface = static_cast<std::uint32_t>(ipv4_->GetInterfaceForDevice(device));
+    if (ipv4_->IsDestinationAddress(header.GetDestination(), interface)) {
+      deliver(packet, header, interface);
+    } else {
+      forward(paths_.route(node_, packet, header.GetDestination()), packet, header);
+    }
+    return true;
+  }
+  void NotifyInterfaceUp(std::uint32_t /*interface*/) override {}
+  void NotifyInterfaceDown(std::uint32_t /*interface*/) override {}
+  void NotifyAddAddress(std::uint32_t /*interface*/, ns3::Ipv4InterfaceAddress /*address*/) override {}
+  void NotifyRemoveAddress(std::uint32_t /*interface*/, ns3::Ipv4InterfaceAddress /*address*/) override {}
+  void SetIpv4(ns3::Ptr<ns3::Ipv4> ipv4) override { ipv4_ = ipv4; }
+  void PrintRoutingTable(ns3::Ptr<ns3::OutputStreamWrapper> /*stream*/, ns3::Time::Unit /*unit*/) const override {}
+
+ private:
+  void DoDispose() override {
+    ipv4_ = nullptr;
+    Ipv4RoutingProtocol::DoDispose();
+  }
+
+  const Ns3Paths& paths_;
+  std::uint32_t node_;
+  ns3::Ptr<ns3::Ipv4> ipv4_;
 };
 
-constexpr std::int64_t ps_per_tick = 1000 / Duration::ticks_per_ns;
-ns3::Time time_of(Duration duration) { return ns3::PicoSeconds(static_cast<std::uint64_t>(duration.in_ticks() * ps_per_tick)); }
+class PathRoutingHelper final : public ns3::Ipv4RoutingHelper {
+ public:
+  explicit PathRoutingHelper(const Ns3Paths& paths) : paths_(paths) {}
+  PathRoutingHelper* Copy() const override { return std::make_unique<PathRoutingHelper>(*this).release(); }
+  ns3::Ptr<ns3::Ipv4RoutingProtocol> Create(ns3::Ptr<ns3::Node> node) const override {
+    return ns3::CreateObject<PathRouting>(paths_, node->GetId());
+  }
+
+ private:
+  const Ns3Paths& paths_;
+};
 
 }  // namespace
 
 Ns3Network::Ns3Network(const Topology& topology, const PacketTopology& nodes, const FlowList& flows, const PacketSettings& packet,
                        const Ns3Settings& settings)
-    : topology_(topology), peers_(nodes), flows_(flows), settings_(settings), fct_(flows.flows.size()) {
-  WEFT_CHECK(flows.flows.size() < 1U << address_bits, "every flow has addresses of its own");
+    : topology_(topology),
+      peers_(nodes),
+      flows_(flows),
+      settings_(settings),
+      paths_(std::make_unique<Ns3Paths>()),
+      fct_(flows.flows.size()) {
+  WEFT_CHECK(flows.flows.size() <= flows_max, "every flow has a port of its own");
   set_defaults();
   nodes_.Create(nodes.node_count());
   devices_.resize(nodes.node_count());
@@ -141,9 +216,9 @@ void Ns3Network::add_cables() {
 void Ns3Network::add_stacks(const PacketSettings& packet) {
   ns3::InternetStackHelper stack;
   stack.SetIpv6StackInstall(false);
-  stack.SetRoutingHelper(FlowRoutingHelper());
+  stack.SetRoutingHelper(PathRoutingHelper(*paths_));
   stack.Install(nodes_);
-  std::uint32_t switch_ports = 0;
+  std::uint32_t addresses = 0;
   for (std::uint32_t node = 0; node < nodes_.GetN(); ++node) {
     const bool is_host = peers_.is_host(node);
     for (std::uint32_t i = 0; i < devices_[node].size(); ++i) {
@@ -170,26 +245,16 @@ void Ns3Network::add_stacks(const PacketSettings& packet) {
         fair.Install(device);
       }
       const std::uint32_t interface = ipv4->AddInterface(device);
-      if (!is_host) add_address(node, i, address(12, switch_ports++));
+      const ns3::Ipv4Address own(10U << 24U | addresses++);
+      ipv4->AddAddress(interface, ns3::Ipv4InterfaceAddress(own, ns3::Ipv4Mask::GetOnes()));
       ipv4->SetUp(interface);
     }
   }
 }
 
-void Ns3Network::add_address(std::uint32_t node, std::uint32_t port_number, ns3::Ipv4Address own) {
+ns3::Ipv4Address Ns3Network::address(std::uint32_t node, std::uint32_t port) const {
   const auto ipv4 = nodes_.Get(node)->GetObject<ns3::Ipv4>();
-  const auto interface = static_cast<std::uint32_t>(ipv4->GetInterfaceForDevice(devices_[node][port_number]));
-  ipv4->AddAddress(interface, ns3::Ipv4InterfaceAddress(own, ns3::Ipv4Mask::GetOnes()));
-}
-
-void Ns3Network::add_routes(std::uint32_t source, const PacketTopology::Route& route, ns3::Ipv4Address to) {
-  std::uint32_t node = source;
-  for (std::size_t hop = 0; hop < route.links.size(); ++hop) {
-    const auto ipv4 = nodes_.Get(node)->GetObject<ns3::Ipv4>();
-    const std::int32_t interface = ipv4->GetInterfaceForDevice(devices_[node][route.ports[hop]]);
-    ns3::DynamicCast<FlowRouting>(ipv4->GetRoutingProtocol())->AddHostRouteTo(to, static_cast<std::uint32_t>(interface));
-    node = peers_.ports(node)[route.ports[hop]].peer_node;
-  }
+  return ipv4->GetAddress(static_cast<std::uint32_t>(ipv4->GetInterfaceForDevice(devices_[node][port])), 0).GetLocal();
 }
 
 Duration Ns3Network::round_trip(const PacketTopology::Route& there, const PacketTopology::Route& back) const {
@@ -217,10 +282,17 @@ void Ns3Network::add_flow(std::uint32_t i) {
   const std::uint32_t destination = host_of(flow.destination);
   const PacketTopology::Route there = peers_.route(NodeId(flow.source), NodeId(flow.destination), i, 0);
   const PacketTopology::Route back = peers_.route(NodeId(flow.destination), NodeId(flow.source), i, 0);
-  add_address(source, there.ports[0], sending(i));
-  add_address(destination, back.ports[0], receiving(i));
-  add_routes(source, there, receiving(i));
-  add_routes(destination, back, sending(i));
+  const ns3::Ipv4Address sending = address(source, there.ports[0]);
+  const ns3::Ipv4Address receiving = address(destination, back.ports[0]);
+  const auto way = [&](std::uint32_t node, const PacketTopology::Route& route, ns3::Ipv4Address from, ns3::Ipv4Address to) {
+    Ns3Paths::Way along{from, to, {}};
+    for (std::size_t hop = 0; hop < route.links.size(); ++hop) {
+      along.hops.emplace_back(node, devices_[node][route.ports[hop]]);
+      node = peers_.ports(node)[route.ports[hop]].peer_node;
+    }
+    return along;
+  };
+  paths_->add(way(source, there, sending, receiving), way(destination, back, receiving, sending));
   latencies_.push_back(settings_.host_latency + there.inside_hosts);
   const auto listener = ns3::Socket::CreateSocket(nodes_.Get(destination), ns3::TcpSocketFactory::GetTypeId());
   const auto sender = ns3::Socket::CreateSocket(nodes_.Get(source), ns3::TcpSocketFactory::GetTypeId());
@@ -229,17 +301,21 @@ void Ns3Network::add_flow(std::uint32_t i) {
     sender->SetAttribute("InitialCwnd", ns3::UintegerValue(packets));
     listener->SetAttribute("RcvBufSize", ns3::UintegerValue(static_cast<std::uint64_t>(packets * settings_.payload.count())));
   }
-  listener->Bind(ns3::InetSocketAddress(receiving(i), port));
+  const std::uint16_t port = Ns3Paths::port_of(i);
+  listener->Bind(ns3::InetSocketAddress(receiving, port));
   listener->Listen();
   listener->SetAcceptCallback(ns3::MakeNullCallback<bool, ns3::Ptr<ns3::Socket>, const ns3::Address&>(),
                               ns3::Callback<void, ns3::Ptr<ns3::Socket>, const ns3::Address&>(
                                   [this, i](ns3::Ptr<ns3::Socket> socket, const ns3::Address&) { receive(i, socket); }));
-  sender->Bind(ns3::InetSocketAddress(sending(i), 0));
+  sender->Bind(ns3::InetSocketAddress(sending, port));
   sender->SetConnectCallback(
       ns3::Callback<void, ns3::Ptr<ns3::Socket>>([this](ns3::Ptr<ns3::Socket>) { start_when_all_are_open(); }),
       ns3::MakeNullCallback<void, ns3::Ptr<ns3::Socket>>());
   // Once queue discs are there, which are made as the simulation begins.
-  ns3::Simulator::ScheduleNow([sender, i] { sender->Connect(ns3::InetSocketAddress(receiving(i), port)); });
+  ns3::Simulator::ScheduleNow([this, sender, receiving, port, i] {
+    paths_->open(i);
+    sender->Connect(ns3::InetSocketAddress(receiving, port));
+  });
   senders_.push_back(sender);
 }
 

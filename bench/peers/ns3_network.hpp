@@ -10,9 +10,9 @@
 // last byte is with the receiver.
 //
 // ns-3 3.37 has no ECMP by flow: its global routing takes one path for all flows to a host, or a
-// random one for each packet, which TCP mistakes for losses. So a flow has an address at either
-// end, and every node on its path a host route to each: data goes to the one, acknowledgements to
-// the other. Tables hold nothing else.
+// random one for each packet, which TCP mistakes for losses. So every flow has a port number of its
+// own, by which nodes look up where its packets go on. A card has one address: ns-3 compares what
+// arrives with all addresses of a node's interface, for every socket of the node.
 //
 // Left out: what lies between a GPU and its network card but for its delay, priorities, pauses.
 // Threads: ns-3 has global state, so there is one network at a time.
@@ -27,6 +27,7 @@
 #include <ns3/socket.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -40,9 +41,9 @@ namespace weft {
 
 struct Ns3Settings {
   Bytes payload;  ///< of a full packet
-  /// own: TCP's own slow start, ten packets at first, and one queue per card. round_trip: as network
-  /// cards of RDMA, what fits into a round trip when nothing else is under way, from the first
-  /// packet on and never more, and flows take turns at the card (FQ-CoDel, RFC 8290).
+  /// own: TCP's own slow start, ten packets at first, and one queue per card. round_trip: as cards of
+  /// RDMA, what fits into a round trip when nothing else is under way, from the first packet on and
+  /// never more, and flows take turns at the card (FQ-CoDel, RFC 8290).
   enum class Window : std::uint8_t { own, round_trip };
   Window window = Window::own;
   Duration switching_delay;  ///< of every switch
@@ -51,15 +52,19 @@ struct Ns3Settings {
 
 struct Ns3Result {
   double cpu_s = 0;                          ///< of the run alone
-  std::vector<std::optional<Duration>> fct;  ///< by place in the list; none: it did not end
+  std::vector<std::optional<Duration>> fct;  ///< by place in the list; none: still under way
   std::uint64_t marks = 0;
   std::uint64_t drops = 0;
 };
 
+class Ns3Paths;
+
 class Ns3Network {
  public:
-  /// `packet` says from which queues on switches mark. The others outlive the network. Requires:
-  /// flows are between endpoints of different hosts, and of less than 4 GiB.
+  static constexpr std::uint32_t flows_max = 64'000;
+
+  /// `packet` says from which queues on switches mark. The others outlive the network. Requires: at
+  /// most flows_max flows, between endpoints of different hosts, and of less than 4 GiB.
   Ns3Network(const Topology& topology, const PacketTopology& nodes, const FlowList& flows, const PacketSettings& packet,
              const Ns3Settings& settings);
   ~Ns3Network();
@@ -75,8 +80,7 @@ class Ns3Network {
   void add_cables();
   void add_stacks(const PacketSettings& packet);
   void add_flow(std::uint32_t i);
-  void add_address(std::uint32_t node, std::uint32_t port, ns3::Ipv4Address own);
-  void add_routes(std::uint32_t source, const PacketTopology::Route& route, ns3::Ipv4Address to);
+  ns3::Ipv4Address address(std::uint32_t node, std::uint32_t port) const;
   Duration round_trip(const PacketTopology::Route& there, const PacketTopology::Route& back) const;
   std::uint32_t window_packets(const PacketTopology::Route& there, const PacketTopology::Route& back) const;
   void receive(std::uint32_t i, const ns3::Ptr<ns3::Socket>& socket);
@@ -86,6 +90,7 @@ class Ns3Network {
   const PacketTopology& peers_;
   const FlowList& flows_;
   Ns3Settings settings_;
+  std::unique_ptr<Ns3Paths> paths_;
   ns3::NodeContainer nodes_;
   std::vector<std::vector<ns3::Ptr<ns3::NetDevice>>> devices_;  ///< by node and port
   std::vector<ns3::QueueDiscContainer> discs_;
