@@ -54,7 +54,8 @@ class Ns3Paths {
   struct Way {
     ns3::Ipv4Address from;
     ns3::Ipv4Address to;
-    std::vector<std::pair<std::uint32_t, ns3::Ptr<ns3::NetDevice>>> hops;  ///< a node, and by what packets leave it
+    /// A node, and by what packets leave it.
+    std::vector<std::pair<std::uint32_t, ns3::Ptr<ns3::NetDevice>>> hops;
   };
   /// Flows are added in order of their numbers.
   void add(Way there, Way back) { ways_.push_back({std::move(there), std::move(back)}); }

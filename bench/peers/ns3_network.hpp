@@ -41,9 +41,9 @@ namespace weft {
 
 struct Ns3Settings {
   Bytes payload;  ///< of a full packet
-  /// own: TCP's own slow start, ten packets at first, and one queue per card. round_trip: as cards of
-  /// RDMA, what fits into a round trip when nothing else is under way, from the first packet on and
-  /// never more, and flows take turns at the card (FQ-CoDel, RFC 8290).
+  /// own: TCP's own slow start, ten packets at first, and one queue per card. round_trip: as cards
+  /// of RDMA, what fits into a round trip when nothing else is under way, from the first packet on
+  /// and never more, and flows take turns at the card (FQ-CoDel, RFC 8290).
   enum class Window : std::uint8_t { own, round_trip };
   Window window = Window::own;
   Duration switching_delay;  ///< of every switch
