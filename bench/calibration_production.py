@@ -278,6 +278,8 @@ def not_fitted(folder, profiles):
                 simulated = read_rows(folder / f"{name}.{profile or 'before'}.run" / f"{kind}.csv")
                 for row in simulated:
                     measured = times[tuple(row[k] for k in key)]
+                    if float(measured[column]) == 0:
+                        continue
                     rows.append({"of": kind, "when": when, "ranks": ranks_of(name, row["job"]), "size_bytes": int(row.get("size_bytes") or 0),
                                  "error": abs(float(row[column]) / float(measured[column]) - 1)})  # fmt: skip
     return rows
