@@ -214,9 +214,9 @@ def measure_ns3(folder, name, packet_folder):
     lines = [str(len(flows))]
     lines += [f"{numbers[row['src']]} {numbers[row['dst']]} 3 100 {row['size_bytes']} {float(row['start_ns']) / 1e9:.11f}" for row in flows]
     (folder / f"{name}.flows").write_text("\n".join(lines) + "\n")
-    seed = [f"--source-ports={NS3_SETTINGS['flow.source_ports']}"]
+    ports = [f"--source-ports={NS3_SETTINGS['flow.source_ports']}"]
     delays = [f"--host-latency={NS3_HOST_LATENCY}", f"--switching-delay={NS3_SWITCHING_DELAY}"]
-    call(folder, OPTIONS.ns3, f"--topology={name}.net.textproto", f"--flows={name}.flows", f"--out={name}.fct.csv", *seed, *delays)
+    call(folder, OPTIONS.ns3, f"--topology={name}.net.textproto", f"--flows={name}.flows", f"--out={name}.fct.csv", *ports, *delays)
     ops = {rank: [] for rank in ranks}
     measured = []
     for number, (row, fct) in enumerate(zip(flows, read_rows(folder / f"{name}.fct.csv"), strict=True)):
