@@ -4,6 +4,7 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "calibration/profile.pb.h"
 #include "core/text/diagnostics.hpp"
@@ -48,9 +49,17 @@ Alignment read_alignment(const calibration::Alignment& from, const FieldPlaces& 
       continue;
     }
     const auto term = static_cast<std::size_t>(name - Alignment::term_names.begin());
+    if (to.is_fitted[term])
+      diagnostics.error("duplicate-setting", "the term " + in_quotes(*name) + " stands twice", places.of(from, "term", i),
+                        "keep one of the two");
+    if (!std::isfinite(from.term(i).coefficient()))
+      diagnostics.error("bad-value", "the coefficient is no number", places.of(from, "term", i),
+                        "`weft calibrate --align` fits it");
     to.coefficients[term] = from.term(i).coefficient();
     to.is_fitted[term] = true;
   }
+  if (from.term().empty())
+    diagnostics.error("missing-field", "the alignment has no term", places.of(from, "term"), "`weft calibrate --align` fits them");
   to.count = from.count();
   to.mape_before = from.mape_before();
   to.mape_after = from.mape_after();

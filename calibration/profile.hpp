@@ -60,7 +60,7 @@ struct CalibrationProfile {
 
   std::string to_text() const;  ///< the file's
   /// Throws InputError: what the text format's reader does, [missing-field],
-  /// [unknown-term], [duplicate-setting].
+  /// [unknown-term], [duplicate-setting], [bad-value].
   static CalibrationProfile read(const SourceText& source);
 };
 

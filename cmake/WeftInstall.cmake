@@ -47,6 +47,7 @@ function(weft_install_project)
 
   set(data ${CMAKE_INSTALL_DATADIR}/weft)
   install(DIRECTORY tools/examples/ DESTINATION ${data}/examples COMPONENT runtime)
+  install(DIRECTORY tools/nightly/ DESTINATION ${data}/examples/nightly COMPONENT runtime)
   install(DIRECTORY workloads/examples/ DESTINATION ${data}/examples/workloads COMPONENT runtime)
   install(FILES scheduler/examples/one_job_16384_gpus.csv DESTINATION ${data}/examples/jobs COMPONENT runtime)
   install(DIRECTORY topologies/presets/ DESTINATION ${data}/presets/topologies COMPONENT runtime)

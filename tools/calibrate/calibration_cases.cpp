@@ -68,29 +68,25 @@ std::vector<CaseFiles> read_case_files(const std::string& path) {
   return files;
 }
 
-CalibrationCases load_cases(const std::vector<CaseFiles>& files, const RunFlags& flags) {
+std::vector<CalibrationCase> load_scenarios(const std::vector<CaseFiles>& files, const RunFlags& flags) {
   WEFT_CHECK(!files.empty(), "there is a case");
   std::vector<CalibrationCase> cases;
-  std::vector<MeasuredTimes> tables;
-  std::vector<std::string> notes;
   Diagnostics diagnostics;
   for (const CaseFiles& from : files) {
     CalibrationCase& one = cases.emplace_back();
     one.is_held_out = from.is_held_out;
+    RunFlags of_case = flags;
+    of_case.scenario_file = from.scenario;
+    of_case.topology = from.topology;
+    of_case.workload = from.workload;
+    of_case.flows = from.flows;
+    if (!from.mode.empty()) of_case.mode = from.mode;
     try {
-      RunFlags of_case = flags;
-      of_case.scenario_file = from.scenario;
       one.scenario = load_scenario(of_case);
-      one.name = from.name.empty() ? one.scenario.name : from.name;
-      for (const std::string& assumption : one.scenario.assumptions) notes.push_back(fmt::format("{}: {}", one.name, assumption));
-      for (const std::string& file : from.measured) {
-        one.tables.push_back(tables.size());
-        tables.push_back(read_measured_file(file));
-        note_rows(tables.back(), notes);
-      }
     } catch (const InputError& error) {
       for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics.add(diagnostic);
     }
+    one.name = from.name.empty() ? one.scenario.name : from.name;
   }
   diagnostics.throw_if_errors();
   for (std::size_t i = 1; i < cases.size(); ++i) {
@@ -101,6 +97,27 @@ CalibrationCases load_cases(const std::vector<CaseFiles>& files, const RunFlags&
                      in_quotes(machine), in_quotes(machine_of(cases[0].scenario))),
          files[i].place, "values are fitted to one kind of machine at a time");
   }
+  return cases;
+}
+
+CalibrationCases with_tables(std::vector<CalibrationCase> cases, const std::vector<CaseFiles>& files) {
+  std::vector<MeasuredTimes> tables;
+  std::vector<std::string> notes;
+  Diagnostics diagnostics;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    for (const std::string& assumption : cases[i].scenario.assumptions)
+      notes.push_back(fmt::format("{}: {}", cases[i].name, assumption));
+    for (const std::string& file : files[i].measured) {
+      try {
+        tables.push_back(read_measured_file(file));
+        cases[i].tables.push_back(tables.size() - 1);
+        note_rows(tables.back(), notes);
+      } catch (const InputError& error) {
+        for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics.add(diagnostic);
+      }
+    }
+  }
+  diagnostics.throw_if_errors();
   return {std::move(cases), MeasuredTables(std::move(tables)), std::move(notes)};
 }
 

@@ -35,8 +35,12 @@ struct CalibrationCases {
 
 /// What a case is read from.
 struct CaseFiles {
-  std::string name;  ///< empty: the scenario's
-  std::string scenario;
+  std::string name;      ///< empty: the scenario's
+  std::string scenario;  ///< empty: the next four, as RunFlags has them
+  std::string topology;
+  std::string workload;
+  std::string flows;
+  std::string mode;
   std::vector<std::string> measured;  ///< as read_measured_file() has them
   bool is_held_out = false;
   SourcePlace place;
@@ -52,9 +56,11 @@ CalibrationCases one_case(Scenario scenario, std::vector<MeasuredTimes> measured
 /// what the text format's reader does, [missing-field].
 std::vector<CaseFiles> read_case_files(const std::string& path);
 
-/// Reads everything, with these settings in all scenarios. Throws InputError: what readers of
-/// scenarios and tables do, [other-machine] if servers differ. Requires: a case at least.
-CalibrationCases load_cases(const std::vector<CaseFiles>& files, const RunFlags& flags);
+/// Reads the scenarios, with these settings in all of them. Throws InputError: what readers of
+/// scenarios do, [other-machine] if servers differ. Requires: a case at least.
+std::vector<CalibrationCase> load_scenarios(const std::vector<CaseFiles>& files, const RunFlags& flags);
+/// Reads the tables, too. Throws InputError: what readers of tables do.
+CalibrationCases with_tables(std::vector<CalibrationCase> cases, const std::vector<CaseFiles>& files);
 
 /// Calls `of_time` with the numbers of a case's measured times.
 void for_times_of(const MeasuredTables& measured, const CalibrationCase& one, const auto& of_time) {

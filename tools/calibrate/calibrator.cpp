@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -32,6 +33,9 @@ constexpr double mape_stays = 1.001;                                 // times th
 constexpr double outlier_deviations = 5;
 constexpr double deviations_per_mad = 1.4826;
 constexpr std::uint64_t seed_of_hold_out = 1;
+constexpr double hold_out_default = 0.25;
+constexpr const char* dropped_suffix = ".dropped";
+constexpr const char* flow_suffix = ".flow";
 // Of what flow mode proposes, as many are simulated in packet mode, so far apart in some parameter,
 // in parts of its range; then the search goes on in such steps.
 constexpr std::size_t proposals_max = 8;
@@ -55,14 +59,20 @@ std::vector<double> at_places(std::span<const double> all, std::span<const std::
 class Calibrator {
  public:
   Calibrator(const CalibrationCases& all, const FitSpace& space, const CalibrationOptions& options)
-      : all_(all), measured_(all.measured), space_(space), options_(options), loop_(options.threads) {}
+      : all_(all),
+        measured_(all.measured),
+        space_(space),
+        options_(options),
+        hold_out_(options.hold_out.value_or(std::ranges::any_of(all.cases, &CalibrationCase::is_held_out) ? 0 : hold_out_default)),
+        loop_(options.threads) {}
 
   CalibrationResult run() {
+    if (options_.flow_mode_proposes) check_packet_mode();
     match();
     divide();
     if (options_.align) check_has_iterations();
     result_.start = space_.start();
-    CandidateJournal journal(options_.journal, journal_title(), space_.parameters().size());
+    CandidateJournal journal = journal_of("", "");
     journal_ = &journal;
     best_ = result_.start;
     if (options_.flow_mode_proposes) propose();
@@ -130,7 +140,7 @@ class Calibrator {
   void divide() {
     const std::vector<std::vector<std::size_t>> all = units();
     result_.is_held_out = in_held_out_case_;
-    const auto taken = [&](std::size_t i) { return std::floor(static_cast<double>(i) * options_.hold_out); };
+    const auto taken = [&](std::size_t i) { return std::floor(static_cast<double>(i) * hold_out_); };
     RandomStream random(seed_of_hold_out, 0, 0);
     std::size_t begin = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -142,11 +152,14 @@ class Calibrator {
     take_training();
   }
 
-  void check_has_iterations() const {
-    if (std::ranges::any_of(training_, [&](std::size_t i) { return measured_.kind_of(i) == TimedKind::iteration; })) return;
-    fail("no-iterations", "an alignment corrects iteration times, and there are none to fit it to", SourcePlace::named("--align"),
-         "measure iterations, or leave --align out");
+  void check_has_iterations() {
+    aligned_gpus_ = aligned_gpus();
+    if (std::ranges::any_of(training_, [&](std::size_t i) { return is_aligned(i); })) return;
+    fail("no-iterations", "an alignment corrects iteration times, and there are none to fit it to, of jobs that are known",
+         SourcePlace::named("--align"), "measure iterations, with a column `job` where there are several, or leave --align out");
   }
+
+  bool is_aligned(std::size_t i) const { return measured_.kind_of(i) == TimedKind::iteration && aligned_gpus_[i] > 0; }
 
   void take_training() {
     if (training_.size() <= space_.parameters().size()) {
@@ -219,13 +232,28 @@ class Calibrator {
     return result_.stopped;
   }
 
+  CandidateJournal journal_of(const char* suffix, const std::string& more) const {
+    return {options_.journal.empty() ? "" : options_.journal + suffix, journal_title(more), space_.parameters().size(),
+            options_.other_journal};
+  }
+
+  void check_packet_mode() const {
+    for (const CalibrationCase& one : all_.cases) {
+      if (one.scenario.mode == Mode::packet) continue;
+      fail("not-in-packet-mode", fmt::format("{} is in {} mode", in_quotes(one.name), to_text(one.scenario.mode)),
+           SourcePlace::named("--propose=flow"), "flow mode proposes to packet mode: add --mode=packet, or leave it out");
+    }
+  }
+
   /// Flow mode is searched as all are; the best point is the one of its best that costs least in
   /// packet mode.
   void propose() {
     proposing_ = all_.cases;
     for (CalibrationCase& one : *proposing_) one.scenario.mode = Mode::flow;
-    CandidateJournal proposals(options_.journal.empty() ? "" : options_.journal + ".flow", journal_title(),
-                               space_.parameters().size());
+    // The best of them follow from how it was searched, too.
+    std::string how = fmt::format("{} {}", options_.search.module(), options_.points_max);
+    for (std::size_t i = 0; i < options_.search.table().size(); ++i) how += " " + options_.search.value_text(i);
+    CandidateJournal proposals = journal_of(flow_suffix, how);
     CandidateJournal* const kept = std::exchange(journal_, &proposals);
     search(options_.lambda.value_or(0), true);
     journal_ = kept;
@@ -318,8 +346,7 @@ class Calibrator {
     std::erase_if(training_, [&](std::size_t i) { return std::ranges::binary_search(result_.dropped, i); });
     take_training();
     // Candidates come to something else now.
-    CandidateJournal again(options_.journal.empty() ? "" : options_.journal + ".dropped", journal_title(),
-                           space_.parameters().size());
+    CandidateJournal again = journal_of(dropped_suffix, "");
     CandidateJournal* const kept = std::exchange(journal_, &again);
     search(result_.lambda, false);
     journal_ = kept;
@@ -405,8 +432,7 @@ class Calibrator {
   }
 
   void align() {
-    const std::vector<std::uint64_t> gpus = aligned_gpus();
-    const auto is_aligned = [&](std::size_t i) { return measured_.kind_of(i) == TimedKind::iteration && gpus[i] > 0; };
+    const std::vector<std::uint64_t>& gpus = aligned_gpus_;
     std::vector<AlignmentSample> samples;
     for (const std::size_t i : training_) {
       if (is_aligned(i)) samples.push_back({result_.after_s[i], measured_[i].time_s, static_cast<double>(gpus[i])});
@@ -423,8 +449,8 @@ class Calibrator {
   }
 
   /// The same where candidates come to the same.
-  std::string journal_title() const {
-    std::string inputs;
+  std::string journal_title(const std::string& more) const {
+    std::string inputs = more;
     for (const CalibrationCase& one : all_.cases)
       inputs += one.scenario.name + "\n" + manifest_of(one.scenario, RunOptions()).to_json();
     for (const FitParameter& parameter : space_.parameters()) inputs += parameter.name + "\n";
@@ -437,6 +463,7 @@ class Calibrator {
   const MeasuredTables& measured_;
   const FitSpace& space_;
   const CalibrationOptions& options_;
+  double hold_out_;
   ParallelLoop loop_;
   CandidateJournal* journal_ = nullptr;
   std::vector<bool> in_held_out_case_;
@@ -445,6 +472,7 @@ class Calibrator {
   std::vector<std::size_t> held_out_;
   std::optional<Objective> objective_;  ///< of what trains
   FitPoint best_;
+  std::vector<std::uint64_t> aligned_gpus_;                ///< by measured time; empty without an alignment
   std::optional<std::vector<CalibrationCase>> proposing_;  ///< while flow mode is searched
   bool is_near_ = false;                                   ///< best_ is one that flow mode proposed
   std::uint64_t points_ = 0;
@@ -456,6 +484,10 @@ class Calibrator {
 CalibrationResult calibrate(const CalibrationCases& all, const FitSpace& space, const CalibrationOptions& options) {
   WEFT_CHECK(!space.parameters().empty(), "there is a parameter to be found");
   return Calibrator(all, space, options).run();
+}
+
+void remove_journals(const std::string& journal) {
+  for (const char* suffix : {"", dropped_suffix, flow_suffix}) std::remove((journal + suffix).c_str());
 }
 
 }  // namespace weft

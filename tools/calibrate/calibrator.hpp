@@ -35,6 +35,7 @@
 #include "calibration/objective.hpp"
 #include "core/text/params.hpp"
 #include "tools/calibrate/calibration_cases.hpp"
+#include "tools/calibrate/candidate_journal.hpp"
 #include "tools/calibrate/fit_space.hpp"
 
 namespace weft {
@@ -43,7 +44,8 @@ struct CalibrationOptions {
   ParamSet search;  ///< of a module of searches(), whose name it has
   ErrorScale scale = ErrorScale::per_flow;
   std::optional<double> lambda = {};  ///< none: found
-  double hold_out = 0.25;             ///< share of the measured times, < 1
+  /// Share of the measured times, < 1; none: 0.25, or 0 if a case is held out.
+  std::optional<double> hold_out = {};
   MatchBy match = MatchBy::automatic;
   bool drops_outliers = false;
   std::optional<AlignedGpus> align = {};  ///< an alignment is fitted to iterations, too
@@ -55,6 +57,7 @@ struct CalibrationOptions {
   std::uint32_t threads = 1;
   ConfidenceOptions confidence = {};
   std::string journal = {};  ///< file of what candidates came to, to go on from; empty: none
+  CandidateJournal::Other other_journal = CandidateJournal::Other::refused;
 
   struct Progress {
     const char* doing = "";
@@ -101,8 +104,11 @@ struct CalibrationResult {
 };
 
 /// Throws InputError: what run() does for scenarios as they stand, [nothing-matches],
-/// [too-few-measurements], [no-simulation], [no-iterations] to align, [other-journal],
-/// [cannot-write].
+/// [too-few-measurements], [no-simulation], [no-iterations] to align, [not-in-packet-mode] to
+/// propose to, [other-journal], [cannot-write].
 CalibrationResult calibrate(const CalibrationCases& all, const FitSpace& space, const CalibrationOptions& options);
+
+/// The files of a journal of this name: of the fit, and of what goes before and after it.
+void remove_journals(const std::string& journal);
 
 }  // namespace weft

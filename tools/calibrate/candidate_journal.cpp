@@ -34,17 +34,18 @@ std::vector<double> numbers_of(const std::string& line, std::size_t count) {
 
 }  // namespace
 
-CandidateJournal::CandidateJournal(std::string path, const std::string& of, std::size_t parameters)
+CandidateJournal::CandidateJournal(std::string path, const std::string& of, std::size_t parameters, Other other)
     : path_(std::move(path)), file_(nullptr, &std::fclose) {
   if (path_.empty()) return;
   std::string kept = of + "\n";
   if (std::ifstream before(path_, std::ios::binary); before) {
     std::string line;
-    if (std::getline(before, line) && line != of) {
+    const bool is_other = std::getline(before, line) && line != of;
+    if (is_other && other == Other::refused) {
       fail("other-journal", fmt::format("{} is of other candidates", in_quotes(path_)), SourcePlace::named(path_),
            "scenario, measurements, parameters or program are not what they were: add --anew to begin anew");
     }
-    while (std::getline(before, line) && !before.eof()) {
+    while (!is_other && std::getline(before, line) && !before.eof()) {
       const std::vector<double> numbers = numbers_of(line, parameters + errors_per_line);
       if (numbers.empty()) continue;
       const auto errors = numbers.end() - errors_per_line;

@@ -8,6 +8,7 @@
 // Threads: one at a time.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -27,9 +28,12 @@ struct CandidateErrors {
 
 class CandidateJournal {
  public:
+  enum class Other : std::uint8_t { refused, replaced };
+
   /// `of`: a line that is the same exactly where candidates are. Empty path: nothing is kept.
-  /// Throws InputError [other-journal] if the file is of something else, [cannot-write].
-  CandidateJournal(std::string path, const std::string& of, std::size_t parameters);
+  /// Throws InputError [other-journal] if the file is of something else and that is refused,
+  /// [cannot-write].
+  CandidateJournal(std::string path, const std::string& of, std::size_t parameters, Other other);
 
   const std::map<FitPoint, CandidateErrors>& known() const { return known_; }
   void add(const FitPoint& point, const CandidateErrors& errors);

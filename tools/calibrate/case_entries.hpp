@@ -30,11 +30,16 @@ std::vector<CaseFiles> read_case_entries(const Message& message, const FieldPlac
     to.name = from.name();
     to.is_held_out = from.held_out();
     to.place = places.of(message, "case", i);
-    if (from.scenario().empty() || from.measured().empty()) {
+    if ((from.scenario().empty() && from.topology().empty()) || from.measured().empty()) {
       diagnostics.error("missing-field", "the case has no scenario or nothing measured", to.place,
                         "write case { scenario: \"cluster.textproto\" measured: \"fct.csv\" }");
     }
-    to.scenario = beside(file, from.scenario());
+    const auto path_of = [&](const std::string& path) { return path.empty() ? path : beside(file, path); };
+    to.scenario = path_of(from.scenario());
+    to.topology = path_of(from.topology());
+    to.workload = path_of(from.workload());
+    to.flows = path_of(from.flows());
+    to.mode = from.mode();
     for (const std::string& measured : from.measured()) to.measured.push_back(beside(file, measured));
   }
   if (cases.empty()) {

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/text/diagnostics.hpp"
@@ -18,8 +20,15 @@ nlohmann::ordered_json known(double value) { return std::isnan(value) ? nlohmann
 double value_of(const nlohmann::json& json) { return json.is_null() ? NightRecord::unknown : json.get<double>(); }
 
 NightStatus status_called(const std::string& name) {
-  if (name == to_text(NightStatus::published)) return NightStatus::published;
-  return name == to_text(NightStatus::kept) ? NightStatus::kept : NightStatus::refused;
+  for (const NightStatus status : {NightStatus::published, NightStatus::kept, NightStatus::refused}) {
+    if (name == to_text(status)) return status;
+  }
+  throw std::invalid_argument("the status is " + in_quotes(name));
+}
+
+std::uint64_t count_of(const nlohmann::json& json) {
+  if (!json.is_number_unsigned()) throw std::invalid_argument(json.dump() + " is no count");
+  return json.get<std::uint64_t>();
 }
 
 }  // namespace
@@ -66,9 +75,9 @@ NightRecord NightRecord::read(const std::string& path) {
     night.date = json.at("date");
     night.status = status_called(json.at("status"));
     night.reasons = json.at("reasons").get<std::vector<std::string>>();
-    night.rows = json.at("rows");
-    night.matched = json.at("matched");
-    night.outliers = json.at("outliers");
+    night.rows = count_of(json.at("rows"));
+    night.matched = count_of(json.at("matched"));
+    night.outliers = count_of(json.at("outliers"));
     night.uncalibrated_mape = value_of(json.at("uncalibrated_mape"));
     night.reference_mape = value_of(json.at("reference_mape"));
     night.published_mape = value_of(json.at("published_mape"));
@@ -84,7 +93,11 @@ NightRecord NightRecord::read(const std::string& path) {
       to.high = from.at("high");
       to.knowledge = knowledge_called(from.at("knowledge").get<std::string>());
     }
-  } catch (const nlohmann::json::exception& error) {
+    if (const std::string folder = std::filesystem::path(path).parent_path().filename().string(); folder != night.date)
+      throw std::invalid_argument(fmt::format("it is of {}, and stands in {}", in_quotes(night.date), in_quotes(folder)));
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {
     fail("bad-night", std::string("this is no record of a night: ") + error.what(), SourcePlace::named(path),
          "remove the folder: the night then counts as not made");
   }
@@ -93,10 +106,15 @@ NightRecord NightRecord::read(const std::string& path) {
 
 std::vector<NightRecord> read_nights(const std::filesystem::path& history) {
   std::vector<NightRecord> nights;
-  std::error_code is_not_there;
-  for (const auto& entry : std::filesystem::directory_iterator(history, is_not_there)) {
-    const std::filesystem::path record = entry.path() / "night.json";
-    if (std::filesystem::exists(record, is_not_there)) nights.push_back(NightRecord::read(record.string()));
+  try {
+    if (!std::filesystem::exists(history)) return nights;
+    for (const auto& entry : std::filesystem::directory_iterator(history)) {
+      const std::filesystem::path record = entry.path() / "night.json";
+      if (entry.is_directory() && std::filesystem::exists(record)) nights.push_back(NightRecord::read(record.string()));
+    }
+  } catch (const std::filesystem::filesystem_error& error) {
+    fail("cannot-read", error.code().message(), SourcePlace::named(error.path1().string()),
+         "nights are held against those before them: make the history readable");
   }
   std::ranges::sort(nights, {}, &NightRecord::date);
   return nights;

@@ -18,7 +18,7 @@
 namespace weft {
 
 enum class NightStatus : std::uint8_t {
-  published,  ///< its values are in force
+  published,  ///< its values came into force
   kept,       ///< the profile before it is
   refused,    ///< the same: nothing was fitted
 };
@@ -32,7 +32,7 @@ struct NightRecord {
   std::vector<std::string> reasons;  ///< why it was kept or refused
   std::uint64_t rows = 0;            ///< readable ones
   std::uint64_t matched = 0;
-  std::uint64_t outliers = 0;  ///< which count in no error if the fit drops them
+  std::uint64_t outliers = 0;  ///< of the fit; they count in all errors
   /// Mean absolute percentage errors of that night's times, as shares: of scenarios as they stand,
   double uncalibrated_mape = unknown;
   double reference_mape = unknown;   ///< of the reference profile,
@@ -46,7 +46,7 @@ struct NightRecord {
   std::vector<CalibrationProfile::Parameter> parameters;
 
   std::string to_json() const;
-  /// Throws InputError [bad-night] if it is no such record.
+  /// Throws InputError [bad-night] if it is no such record, or of another date than its folder.
   static NightRecord read(const std::string& path);
 };
 

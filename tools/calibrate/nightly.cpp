@@ -6,17 +6,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <regex>
 #include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "core/engine/parallel_loop.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "tools/calibrate/fit_page.hpp"
@@ -87,16 +90,29 @@ class Night {
         lock_(config.history),
         folder_(std::filesystem::path(config.history) / options.date),
         in_force_(read_if_there(config.profile)),
-        reference_(read_if_there(std::filesystem::path(config.history) / reference_name)) {
+        reference_file_(std::filesystem::path(config.history) / reference_name),
+        reference_(read_if_there(reference_file_)),
+        loop_(options.fit.threads) {
     for (NightRecord& night : read_nights(config.history)) {
-      if (night.date != options.date) nights_.push_back(std::move(night));
+      if (night.date == options.date) {
+        before_it_ = std::move(night);
+      } else {
+        nights_.push_back(std::move(night));
+      }
     }
     record_.date = options.date;
   }
 
   NightResult run() {
-    std::optional<CalibrationCases> all = ingest();
+    const std::vector<CaseFiles> files = files_of_date();
+    RunFlags flags;
+    flags.settings = options_.settings;
+    std::vector<CalibrationCase> cases = load_scenarios(files, flags);
+    const std::optional<CalibrationCases> all = ingest(std::move(cases), files);
+    if (all) result_.notes = all->notes;
     if (all && !is_refused() && compare(*all)) fit(*all);
+    if (options_.accepts_drift && !has_accepted_)
+      result_.notes.push_back("--accept-drift changes nothing, as the night was refused: the reference stays what it was");
     if (!result_.stopped) record();
     result_.record = std::move(record_);
     return std::move(result_);
@@ -107,21 +123,26 @@ class Night {
   void refuse(const InputError& error) {
     for (const Diagnostic& found : error.diagnostics()) {
       const std::string line = found.place.line > 0 ? fmt::format(":{}", found.place.line) : "";
-      refuse(fmt::format("{}{}: {}", found.place.file, line, found.message));
+      const std::string help = found.help.empty() ? "" : fmt::format(" ({})", found.help);
+      refuse(fmt::format("{}{}: {}{}", found.place.file, line, found.message, help));
     }
   }
   bool is_refused() const { return !record_.reasons.empty(); }
 
-  /// Nothing if the night is refused.
-  std::optional<CalibrationCases> ingest() {
+  std::vector<CaseFiles> files_of_date() const {
     std::vector<CaseFiles> files = config_.cases;
     for (CaseFiles& one : files) {
-      one.scenario = dated(one.scenario, options_.date);
+      for (std::string* const path : {&one.scenario, &one.topology, &one.workload, &one.flows}) *path = dated(*path, options_.date);
       for (std::string& measured : one.measured) measured = dated(measured, options_.date);
     }
+    return files;
+  }
+
+  /// Nothing if a table cannot be read.
+  std::optional<CalibrationCases> ingest(std::vector<CalibrationCase> cases, const std::vector<CaseFiles>& files) {
     std::optional<CalibrationCases> all;
     try {
-      all = load_cases(files, RunFlags());
+      all = with_tables(std::move(cases), files);
     } catch (const InputError& error) {
       refuse(error);
       return std::nullopt;
@@ -157,19 +178,22 @@ class Night {
   }
 
   /// Of scenarios as they stand, or with the values of a profile.
-  std::vector<double> times_with(const CalibrationCases& all, const CalibrationProfile* profile) const {
+  std::vector<double> times_with(const CalibrationCases& all, const CalibrationProfile* profile, const std::string& file) {
     std::vector<double> times_s(all.measured.size());
-    for (std::size_t one = 0; one < all.cases.size(); ++one) {
+    loop_.run(all.cases.size(), [&](std::size_t, std::size_t one) {
       Scenario scenario = all.cases[one].scenario;
-      if (profile != nullptr) apply(*profile, scenario);
+      if (profile != nullptr) apply(*profile, file, scenario);
       simulate_case(all, one, std::move(scenario), options_.fit.match, times_s);
-    }
+    });
     return times_s;
   }
 
-  void apply(const CalibrationProfile& profile, Scenario& scenario) const {
-    for (const CalibrationProfile::Parameter& parameter : profile.parameters)
-      scenario.parameters.apply(parameter.name, parameter.value, SourcePlace::named(config_.profile));
+  static void apply(const CalibrationProfile& profile, const std::string& file, Scenario& scenario) {
+    for (const CalibrationProfile::Parameter& parameter : profile.parameters) {
+      SourcePlace place = SourcePlace::named(file);
+      place.line = parameter.line;
+      scenario.parameters.apply(parameter.name, parameter.value, place);
+    }
   }
 
   double mape(const CalibrationCases& all, std::span<const double> times_s, std::span<const std::size_t> places) const {
@@ -185,14 +209,9 @@ class Night {
   /// What scenarios, the reference and the values in force make of the night's times. Whether these
   /// look like what was simulated.
   bool compare(const CalibrationCases& all) {
-    try {
-      uncalibrated_s_ = times_with(all, nullptr);
-      before_s_ = in_force_ ? times_with(all, &*in_force_) : uncalibrated_s_;
-      if (reference_) reference_s_ = times_with(all, &*reference_);
-    } catch (const InputError& error) {
-      refuse(error);
-      return false;
-    }
+    uncalibrated_s_ = times_with(all, nullptr, "");
+    before_s_ = in_force_ ? times_with(all, &*in_force_, config_.profile) : uncalibrated_s_;
+    if (reference_) reference_s_ = times_with(all, &*reference_, reference_file_.string());
     std::size_t far_off = 0;
     for (std::size_t i = 0; i < before_s_.size(); ++i) {
       if (std::isnan(before_s_[i])) continue;
@@ -217,16 +236,21 @@ class Night {
   void fit(const CalibrationCases& all) {
     CalibrationCases from_in_force = all;
     if (in_force_) {
-      for (CalibrationCase& one : from_in_force.cases) apply(*in_force_, one.scenario);
+      for (CalibrationCase& one : from_in_force.cases) apply(*in_force_, config_.profile, one.scenario);
     }
     const FitSpace space(from_in_force.scenarios(), config_.fit, config_.file + ": fit");
     std::filesystem::create_directories(folder_);
     CalibrationOptions how = options_.fit;
     how.journal = (folder_ / "candidates").string();
+    // Of measurements that were corrected since, say.
+    how.other_journal = CandidateJournal::Other::replaced;
+    for (const std::string& note : space.notes()) result_.notes.push_back(note);
     CalibrationResult found;
     try {
       found = calibrate(from_in_force, space, how);
     } catch (const InputError& error) {
+      constexpr std::array of_measurements = {"nothing-matches", "too-few-measurements"};
+      if (std::ranges::find(of_measurements, error.diagnostics().front().code) == of_measurements.end()) throw;
       refuse(error);
       return;
     }
@@ -239,7 +263,6 @@ class Night {
     if (in_force_) keep_values(*in_force_, fitted);
     record_.parameters = fitted.parameters;
     record_.outliers = found.outliers.size();
-    if (how.drops_outliers) std::erase_if(matched_, [&](std::size_t i) { return std::ranges::binary_search(found.outliers, i); });
     verify(all, space, found);
     CsvFile table(folder_ / "times.csv", times_table_header);
     write_times_table(table, from_in_force, found);
@@ -254,8 +277,7 @@ class Night {
     record_.published_mape = mape(all, in_force_s, matched_);
     look_for_drift(found.after_s);
     page_ = fit_page(from_in_force, space, found, fitted);
-    std::filesystem::remove(how.journal);
-    std::filesystem::remove(how.journal + ".dropped");
+    remove_journals(how.journal);
     result_.fitted = std::move(fitted);
   }
 
@@ -267,18 +289,24 @@ class Night {
     if (held_out.empty()) held_out = matched_;
     record_.hold_out_before = mape(all, before_s_, held_out);
     record_.hold_out_after = mape(all, found.after_s, held_out);
-    if (record_.hold_out_after > record_.hold_out_before) {
-      refuse(fmt::format("the night's values predict times held out no better than those in force: {} against {}",
+    if (!(record_.hold_out_after <= record_.hold_out_before)) {
+      refuse(fmt::format("the night's values predict times held out worse than those in force: {} against {}",
                          percent(record_.hold_out_after), percent(record_.hold_out_before)));
     }
+    if (found.confidence.empty()) refuse("the clock ended the search before intervals were found: give it more --minutes");
+    if (in_force_ && in_force_->night > options_.date)
+      refuse(fmt::format("the values in force are of a later night, {}", in_force_->night));
     for (std::string& reason : ranges_left(space, found)) refuse(std::move(reason));
     record_.status = is_refused() ? NightStatus::kept : NightStatus::published;
+    // Published before, and held against itself now: it is in force.
+    if (record_.status == NightStatus::kept && in_force_ && in_force_->night == options_.date)
+      record_.status = NightStatus::published;
   }
 
   void look_for_drift(std::span<const double> fitted_s) {
-    const std::filesystem::path reference = std::filesystem::path(config_.history) / reference_name;
     if (in_force_ && (!reference_ || options_.accepts_drift)) {
-      write_durably(reference, in_force_->to_text());
+      write_durably(reference_file_, in_force_->to_text());
+      has_accepted_ = true;
       record_.drift = 0;
       return;
     }
@@ -286,25 +314,28 @@ class Night {
     double sum = 0;
     for (const std::size_t i : matched_) sum += std::abs(reference_s_[i] / fitted_s[i] - 1);
     record_.drift = sum / static_cast<double>(matched_.size());
-    if (record_.drift > config_.drift_max) {
+    if (!(record_.drift <= config_.drift_max)) {
       record_.alarms.push_back(
           fmt::format("predictions of the reference, of {}, are {} off on average from those of tonight's fit, more than {}",
                       night_of(*reference_), percent(record_.drift), percent(config_.drift_max)));
     }
-    const double grown = record_.published_mape - in_force_->training.mape;
-    if (grown > config_.drift_max) {
-      record_.alarms.push_back(fmt::format("the values in force are {} off the night's times, and were {} when they were fitted",
-                                           percent(record_.published_mape), percent(in_force_->training.mape)));
-    }
+    const auto first = std::ranges::find(nights_, reference_->night, &NightRecord::date);
+    if (first == nights_.end() || record_.published_mape - first->published_mape <= config_.drift_max) return;
+    record_.alarms.push_back(fmt::format("the values in force are {} off the night's times, those of {} were {} off that night's",
+                                         percent(record_.published_mape), reference_->night, percent(first->published_mape)));
   }
 
   void record() {
+    if (before_it_ && before_it_->status == NightStatus::published && record_.status == NightStatus::refused) {
+      result_.notes.push_back(fmt::format("the night of {} was published before and stays so", record_.date));
+      return;
+    }
     std::filesystem::create_directories(folder_);
     write_durably(folder_ / "night.json", record_.to_json());
     nights_.push_back(record_);
     std::ranges::sort(nights_, {}, &NightRecord::date);
     write_history();
-    write_page();
+    if (nights_.back().date == record_.date) write_page();
   }
 
   void write_page() {
@@ -317,11 +348,12 @@ class Night {
         page_.tone = CalibrationPage::Tone::good;
         break;
       case NightStatus::kept:
-        page_.status = "the profile of before stays in force";
+        page_.status = in_force_ ? "the profile of before stays in force" : "no profile is in force";
         page_.tone = CalibrationPage::Tone::neutral;
         break;
       case NightStatus::refused:
-        page_.status = "measurements were refused, the profile of before stays in force";
+        page_.status = fmt::format("measurements were refused, {}",
+                                   in_force_ ? "the profile of before stays in force" : "no profile is in force");
         page_.tone = CalibrationPage::Tone::bad;
         break;
     }
@@ -372,8 +404,12 @@ class Night {
   HistoryLock lock_;
   std::filesystem::path folder_;
   std::optional<CalibrationProfile> in_force_;
+  std::filesystem::path reference_file_;
   std::optional<CalibrationProfile> reference_;
-  std::vector<NightRecord> nights_;  ///< of other dates
+  ParallelLoop loop_;
+  std::vector<NightRecord> nights_;       ///< of other dates; its own when it is recorded
+  std::optional<NightRecord> before_it_;  ///< of its date
+  bool has_accepted_ = false;             ///< the values in force became the reference
   std::vector<double> uncalibrated_s_;
   std::vector<double> before_s_;  ///< with the values in force before the night
   std::vector<double> reference_s_;
@@ -385,18 +421,20 @@ class Night {
 
 }  // namespace
 
-std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
+std::string yesterday() {
+  constexpr std::time_t day_s = 24 * 60 * 60;
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr) - day_s));
+}
 
 void check_date(const std::string& date, const SourcePlace& place) {
-  int year = 0;
-  int month = 0;
-  int day = 0;
-  int used = 0;
-  const bool is_form =
-      date.size() == 10 && std::sscanf(date.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &used) == 3 && used == 10;
-  const std::chrono::year_month_day given{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                                          std::chrono::day(static_cast<unsigned>(day))};
-  if (is_form && given.ok()) return;
+  const std::regex form("(\\d{4})-(\\d{2})-(\\d{2})");
+  std::smatch parts;
+  if (std::regex_match(date, parts, form)) {
+    const std::chrono::year_month_day given{std::chrono::year(std::stoi(parts[1])),
+                                            std::chrono::month(static_cast<unsigned>(std::stoi(parts[2]))),
+                                            std::chrono::day(static_cast<unsigned>(std::stoi(parts[3])))};
+    if (given.ok()) return;
+  }
   fail("bad-value", fmt::format("{} is no date", in_quotes(date)), place, "write year, month and day: 2026-01-31");
 }
 

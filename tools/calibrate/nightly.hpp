@@ -9,13 +9,15 @@
 //            is refused: nothing is fitted.
 //   fit      from the values in force (tools/calibrate/calibrator).
 //   verify   the fit is published if it predicts the times held out no worse than the values in
-//            force do, and no value wants to leave its range; else these are kept.
+//            force do, the search was not cut off before intervals were found, no value wants to
+//            leave its range, and the values in force are of no later night; else these are kept.
 //   publish  the profile is replaced at once: whoever reads it finds the old or the new one whole,
 //            also where the program is killed. Then the night's record is written, and the page.
 // Drift is the mean difference of what the reference predicts, the first profile published, from
 // what the night's fit does. There is an alarm where it is more than drift_max, or where the error
-// of the values in force has grown by more since they were fitted.
-// Of one date, a second night replaces the first.
+// of the values in force is by more larger than it was on the reference's night; outliers count in
+// both.
+// Of one date, a second night replaces the first, unless it is refused and the first was published.
 // Threads: one night of a history at a time, which a lock sees to.
 #pragma once
 
@@ -34,7 +36,8 @@ struct NightOptions {
   std::string date;  ///< "2026-01-31"
   /// The values in force after this night are the reference from now on.
   bool accepts_drift = false;
-  CalibrationOptions fit;  ///< but for its journal
+  CalibrationOptions fit;                  ///< but for its journal
+  std::vector<std::string> settings = {};  ///< of scenarios, as --set has them
   /// Whether the user, and not the clock, stopped the fit.
   std::function<bool()> is_interrupted = {};
 };
@@ -43,16 +46,17 @@ struct NightResult {
   NightRecord record;
   std::optional<CalibrationProfile> fitted;
   bool stopped = false;  ///< nothing was published or recorded; the same night goes on from there
+  std::vector<std::string> notes;
 };
 
-/// Today, in UTC: "2026-01-31".
-std::string today();
+/// In UTC: "2026-01-31".
+std::string yesterday();
 /// Throws InputError [bad-value] unless it is such a date.
 void check_date(const std::string& date, const SourcePlace& place);
 
 /// Throws InputError: [night-in-progress], [cannot-write], and what is wrong with the
-/// configuration, the published profile or the history. What is wrong with a night's cases is in
-/// its record.
+/// configuration, its scenarios, the published profile or the history. What is wrong with the
+/// measurements of a night is in its record.
 NightResult run_night(const NightlyConfig& config, const NightOptions& options);
 
 }  // namespace weft

@@ -64,9 +64,13 @@ void print_alignment(const Alignment& alignment, const TimeErrors& hold_out) {
   }
   fmt::print("\n");
   if (!left_out.empty()) fmt::print("  without {}, which the measurements do not tell from these\n", fmt::join(left_out, ", "));
-  fmt::print("  mean error of {}: {} simulated, {} aligned, {} each by the others' fit\n",
-             counted(alignment.count, "iteration", "iterations"), percent_text(alignment.mape_before),
-             percent_text(alignment.mape_after), percent_text(alignment.mape_leave_one_out));
+  fmt::print("  mean error of {}: {} simulated, {} aligned", counted(alignment.count, "iteration", "iterations"),
+             percent_text(alignment.mape_before), percent_text(alignment.mape_after));
+  if (std::isfinite(alignment.mape_leave_one_out)) {
+    fmt::print(", {} each by the others' fit\n", percent_text(alignment.mape_leave_one_out));
+  } else {
+    fmt::print("; too few for an error of each by the others' fit\n");
+  }
   if (hold_out.count > 0)
     fmt::print("  of {} held out: {} aligned\n", counted(hold_out.count, "iteration", "iterations"), percent_text(hold_out.mape));
 }

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "calibration/profile.hpp"
 #include "calibration/search.hpp"
@@ -61,10 +62,10 @@ struct CalibrateOptions {
   std::string lambda = "auto";
   std::string errors = "per_flow";
   std::string match = "auto";
-  std::string outliers = "keep";
+  std::string outliers = "drop";
   std::string align;
   std::string propose;
-  double hold_out = 0.25;
+  std::optional<double> hold_out;
   std::uint64_t runs = 10'000;
   double minutes = 0;
   std::uint32_t threads = 1;
@@ -118,7 +119,10 @@ std::vector<std::string> doubts(const CalibrationCases& all, const FitSpace& spa
 }
 
 CalibrationCases read_all(const CalibrateOptions& options) {
-  if (!options.cases.empty()) return load_cases(read_case_files(options.cases), options.flags);
+  if (!options.cases.empty()) {
+    const std::vector<CaseFiles> files = read_case_files(options.cases);
+    return with_tables(load_scenarios(files, options.flags), files);
+  }
   Scenario scenario = load_scenario(options.flags);
   std::vector<MeasuredTimes> tables;
   for (const std::string& file : options.measured) tables.push_back(read_measured_file(file));
@@ -177,14 +181,18 @@ CalibrationOptions options_of(CalibrateOptions& options, const SearchWatch& watc
 /// Refused measurements are wrong input, drift is an answer.
 int nightly_command(CalibrateOptions options) {
   const NightlyConfig config = NightlyConfig::read(options.nightly);
-  const std::string date = options.night.empty() ? today() : options.night;
+  const std::string date = options.night.empty() ? yesterday() : options.night;
   check_date(date, SourcePlace::named("--night"));
   std::optional<SearchWatch> watch;
   watch.emplace(options.minutes, options.quiet);
-  NightOptions how{date, options.accepts_drift, options_of(options, *watch)};
+  CalibrationOptions fit = options_of(options, *watch);
+  NightOptions how{date, options.accepts_drift, std::move(fit), options.flags.settings};
   how.is_interrupted = [] { return told_to_stop.load(); };
   const NightResult night = run_night(config, how);
   watch.reset();
+  if (!options.quiet) {
+    for (const std::string& note : night.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
   if (night.stopped) {
     std::fprintf(stderr, "interrupted: nothing was published; the same night goes on from there\n");
     return exit_interrupted;
@@ -199,7 +207,7 @@ int nightly_command(CalibrateOptions options) {
   return night.record.alarms.empty() ? exit_done : exit_no;
 }
 
-int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_given) {
+int calibrate_command(CalibrateOptions options, bool seed_given) {
   if (seed_given) options.flags.seed = options.seed;
   std::optional<SearchWatch> watch;
   watch.emplace(options.minutes, options.quiet);
@@ -209,24 +217,12 @@ int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_g
   if (!options.profile.empty()) begun_from = take_profile(options.profile, options.flags.settings);
   const CalibrationCases all = read_all(options);
   const MeasuredTables& measured = all.measured;
-  if (!hold_out_given && std::ranges::any_of(all.cases, &CalibrationCase::is_held_out)) how.hold_out = 0;
-  if (how.flow_mode_proposes) {
-    for (const CalibrationCase& one : all.cases) {
-      if (one.scenario.mode == Mode::packet) continue;
-      fail("not-in-packet-mode", fmt::format("{} is in {} mode", in_quotes(one.name), to_text(one.scenario.mode)),
-           SourcePlace::named("--propose=flow"), "flow mode proposes to packet mode: add --mode=packet, or leave it out");
-    }
-  }
   const FitSpace space(all.scenarios(), options.fit, "--fit");
   if (!options.quiet) {
     for (const std::string& note : all.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
     for (const std::string& note : space.notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
   }
-  const std::string journals[] = {how.journal, how.journal + ".dropped", how.journal + ".flow"};
-  const auto remove_journals = [&] {
-    for (const std::string& journal : journals) std::remove(journal.c_str());
-  };
-  if (options.anew) remove_journals();
+  if (options.anew) remove_journals(how.journal);
   std::vector<std::string> inputs = all.input_paths();
   for (const std::string& file : {options.cases, options.profile}) {
     if (!file.empty()) inputs.push_back(file);
@@ -234,6 +230,13 @@ int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_g
   check_keeps_inputs(options.out, inputs);
   for (const std::string& beside : {options.table, options.page, options.breakdown}) {
     if (!beside.empty()) check_keeps_inputs(beside, inputs);
+  }
+  std::set<std::string> written = {options.out};
+  for (const std::string& beside : {options.table, options.page, options.breakdown}) {
+    if (!beside.empty() && !written.insert(beside).second) {
+      fail("same-file", fmt::format("{} is to be two things", in_quotes(beside)), SourcePlace::named(beside),
+           "give --out, --table, --page and --breakdown a file each");
+    }
   }
   // Before the search, so that a place where nothing can be written is not found after it.
   OutputFile file(options.out);
@@ -261,7 +264,7 @@ int calibrate_command(CalibrateOptions options, bool seed_given, bool hold_out_g
     breakdown->commit();
   }
   const bool is_whole = !result.stopped && !result.spent_budget;
-  if (is_whole) remove_journals();
+  if (is_whole) remove_journals(how.journal);
   if (!options.quiet) {
     list_times("belong to nothing simulated, or not to one alone", result.unmatched, measured, nullptr);
     list_times("were far off and dropped", result.dropped, measured, nullptr);
@@ -367,17 +370,20 @@ void add_calibrate_command(CLI::App& app, Action& action) {
                    "mean error is no more than 1.001 times what it is without")
       ->type_name("N")
       ->capture_default_str();
-  CLI::Option* hold_out = command
-                              ->add_option("--hold-out", options->hold_out,
-                                           "Share of the measured times that the search does not see; with held_out cases 0")
-                              ->type_name("SHARE")
-                              ->capture_default_str()
-                              ->check(CLI::Range(0.0, 0.9));
+  command
+      ->add_option("--hold-out", options->hold_out,
+                   "Share of the measured times that the search does not see; default 0.25, or 0 where a case is held out")
+      ->type_name("SHARE")
+      ->check(CLI::Range(0.0, 0.9));
   command->add_option("--match", options->match, "What tells measured flows apart: auto, id, input_row or ends")
       ->type_name("BY")
       ->capture_default_str()
       ->check(one_of({"auto", "id", "input_row", "ends"}));
-  command->add_option("--outliers", options->outliers, "Measured times far off: keep them, or drop them and fit once more")
+  command
+      ->add_option(
+          "--outliers", options->outliers,
+          "Measured times far off the first fit: drop them and fit once more, or keep them, which pulls values towards what the "
+          "simulation does not have")
       ->type_name("HOW")
       ->capture_default_str()
       ->check(one_of({"keep", "drop"}));
@@ -401,9 +407,10 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(CLI::Range(0.0, 1e6));
   command
-      ->add_option("--threads", options->threads,
-                   "Candidates simulated side by side, up to four while hill climbing searches, one with NLopt; the fit does not "
-                   "depend on it")
+      ->add_option(
+          "--threads", options->threads,
+          "Simulated side by side: of each case up to four candidates while hill climbing searches, one with NLopt; the fit "
+          "does not depend on it")
       ->type_name("N")
       ->capture_default_str()
       ->transform(whole_number<std::uint32_t>(1, 1024));
@@ -414,7 +421,7 @@ void add_calibrate_command(CLI::App& app, Action& action) {
               "Calibrate as every night: read what was measured, fit, verify, publish; the file says what, these flags how. "
               "Status 1: an alarm, 2: measurements were refused")
           ->type_name("CONFIG.textproto");
-  command->add_option("--night", options->night, "Date of the night; default: today in UTC")
+  command->add_option("--night", options->night, "Day whose measurements are taken, {date} in paths; default: yesterday in UTC")
       ->type_name("YYYY-MM-DD")
       ->needs(nightly);
   command->add_flag("--accept-drift", options->accepts_drift, "The night's values are the reference of drift from now on")
@@ -427,14 +434,14 @@ void add_calibrate_command(CLI::App& app, Action& action) {
   command->add_flag("--json", options->json, "Print what was found as JSON on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
   add_input_flags(*command);
-  command->callback([options, seed, hold_out, &action] {
+  command->callback([options, seed, &action] {
     if (!options->nightly.empty()) {
       action = [options] { return nightly_command(*options); };
       return;
     }
     if (options->fit.empty()) throw CLI::RequiredError("--fit");
     if (options->cases.empty() && options->measured.empty()) throw CLI::RequiredError("--measured or --cases");
-    action = [options, seed, hold_out] { return calibrate_command(*options, seed->count() > 0, hold_out->count() > 0); };
+    action = [options, seed] { return calibrate_command(*options, seed->count() > 0); };
   });
 }
 

@@ -55,8 +55,9 @@ class Nights : public testing::Test {
                       more);
   }
 
-  /// What the cluster takes with this efficiency; no noise.
-  void measure(const std::string& date, double efficiency) const {
+  /// What the cluster takes with this efficiency; no noise, but every `slow_every`-th a quarter
+  /// longer.
+  void measure(const std::string& date, double efficiency, int slow_every = 1'000) const {
     RunFlags flags;
     flags.scenario_file = path("cluster.textproto");
     flags.settings = {fmt::format("flow.network_efficiency={}", efficiency)};
@@ -68,17 +69,25 @@ class Nights : public testing::Test {
       all.measured = MeasuredTables({read_measured_times(SourceText("m.csv", fmt::format("op,duration_us\no{},1\n", i)))});
       std::vector<double> times_s(1);
       simulate_case(all, 0, scenario, MatchBy::automatic, times_s);
-      text += fmt::format("o{},{}\n", i, 1e6 * times_s[0]);
+      text += fmt::format("o{},{}\n", i, (i % slow_every == slow_every - 1 ? 1.25e6 : 1e6) * times_s[0]);
     }
     folder_.write(fmt::format("fct-{}.csv", date), text);
   }
 
-  NightResult night(const std::string& date, bool accepts_drift = false) const {
+  static NightOptions options(const std::string& date) {
     const auto& module = find_module(searches(), "hill_climbing", SourcePlace::named("test"));
-    CalibrationOptions fit{ParamSet(std::string(module.info.name), module.info.params)};
-    fit.search.set("restarts", "0", {});
-    fit.lambda = 0;
-    return run_night(NightlyConfig::read(path("nightly.textproto")), {date, accepts_drift, fit});
+    NightOptions how{date, false, {ParamSet(std::string(module.info.name), module.info.params)}};
+    how.fit.search.set("restarts", "0", {});
+    how.fit.lambda = 0;
+    how.fit.drops_outliers = true;
+    return how;
+  }
+
+  NightResult night(const NightOptions& how) const { return run_night(NightlyConfig::read(path("nightly.textproto")), how); }
+  NightResult night(const std::string& date, bool accepts_drift = false) const {
+    NightOptions how = options(date);
+    how.accepts_drift = accepts_drift;
+    return night(how);
   }
 
   double published() const {
@@ -164,13 +173,86 @@ TEST_F(Nights, OfOneHistoryAreMadeOneAtATime) {
 
 TEST_F(Nights, StoppedByTheUserPublishNothing) {
   measure("2026-01-01", 0.9);
-  const auto& module = find_module(searches(), "hill_climbing", SourcePlace::named("test"));
-  NightOptions how{"2026-01-01", false, {ParamSet(std::string(module.info.name), module.info.params)}};
-  how.fit.stop = [] { return true; };
+  NightOptions how = options("2026-01-01");
+  int batches = 0;
+  how.fit.stop = [&] { return ++batches > 3; };
   how.is_interrupted = [] { return true; };
-  EXPECT_TRUE(run_night(NightlyConfig::read(path("nightly.textproto")), how).stopped);
+  EXPECT_TRUE(night(how).stopped);
   EXPECT_FALSE(std::filesystem::exists(path("profile.textproto")));
   EXPECT_TRUE(read_nights(path("nights")).empty());
+  EXPECT_TRUE(std::filesystem::exists(path("nights/2026-01-01/candidates")));
+  // Measurements that were corrected meanwhile begin anew.
+  measure("2026-01-01", 0.8);
+  EXPECT_EQ(night("2026-01-01").record.status, NightStatus::published);
+  EXPECT_NEAR(published(), 0.8, 1e-3);
+  EXPECT_FALSE(std::filesystem::exists(path("nights/2026-01-01/candidates")));
+}
+
+TEST_F(Nights, EndedByTheClockAreNotVerifiedAndNotPublished) {
+  measure("2026-01-01", 0.9);
+  NightOptions how = options("2026-01-01");
+  int batches = 0;
+  how.fit.stop = [&] { return ++batches > 3; };
+  const NightRecord kept = night(how).record;
+  EXPECT_EQ(kept.status, NightStatus::kept);
+  EXPECT_NE(kept.reasons.at(0).find("--minutes"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path("profile.textproto")));
+}
+
+// Outliers do not pull the fit, but the error of what is in force is that of all times.
+TEST_F(Nights, TellOfPartOfAClusterThatBecameSlow) {
+  measure("2026-01-01", 0.9);
+  night("2026-01-01");
+  measure("2026-01-02", 0.9, 12);
+  const NightRecord slow = night("2026-01-02").record;
+  EXPECT_EQ(slow.outliers, 1U);
+  EXPECT_NEAR(published(), 0.9, 1e-3);
+  // One time of twelve is predicted 1 - 1 / 1.25 = 20 % too short.
+  EXPECT_NEAR(slow.published_mape, 0.2 / 12, 1e-3);
+  EXPECT_NEAR(slow.drift, 0, 1e-3);
+  write_config("drift_max: 0.015");
+  EXPECT_EQ(night("2026-01-02").record.alarms.size(), 1U);
+}
+
+TEST_F(Nights, BeforeTheOneInForceAreRecordedButNotPublished) {
+  measure("2026-01-02", 0.9);
+  night("2026-01-02");
+  measure("2026-01-01", 0.6);
+  const NightRecord older = night("2026-01-01").record;
+  EXPECT_EQ(older.status, NightStatus::kept);
+  EXPECT_NE(older.reasons.at(0).find("2026-01-02"), std::string::npos);
+  EXPECT_NEAR(published(), 0.9, 1e-3);
+  EXPECT_EQ(read_nights(path("nights")).size(), 2U);
+}
+
+TEST_F(Nights, ThatWerePublishedStaySoWhereASecondAttemptIsRefused) {
+  measure("2026-01-01", 0.9);
+  night("2026-01-01");
+  folder_.write("fct-2026-01-01.csv", "");
+  EXPECT_EQ(night("2026-01-01").record.status, NightStatus::refused);
+  EXPECT_EQ(read_nights(path("nights")).at(0).status, NightStatus::published);
+}
+
+TEST_F(Nights, GoOnWhereTheProfileWasTakenAway) {
+  measure("2026-01-01", 0.9);
+  night("2026-01-01");
+  std::filesystem::remove(path("profile.textproto"));
+  folder_.write("nightly.textproto",
+                "case { scenario: \"cluster.textproto\" measured: \"fct-{date}.csv\" } fit: \"flow.network_efficiency=0.7..1\" "
+                "profile: \"profile.textproto\" history: \"nights\"");
+  measure("2026-01-02", 0.6);
+  EXPECT_EQ(night("2026-01-02").record.status, NightStatus::kept);
+  EXPECT_FALSE(std::filesystem::exists(path("profile.textproto")));
+}
+
+TEST_F(Nights, TakeSettingsOfTheirScenarios) {
+  measure("2026-01-01", 0.9);
+  NightOptions how = options("2026-01-01");
+  how.settings = {"flow.wqe_latency=5us"};
+  const double longer = night(how).record.uncalibrated_mape;
+  EXPECT_GT(longer, 2 * night("2026-01-01").record.uncalibrated_mape);
+  how.settings = {"nosuch.param=3"};
+  EXPECT_EQ(code_of([&] { night(how); }), "unknown-module");
 }
 
 TEST_F(Nights, ConfigurationsThatLackSomethingAreRefused) {
@@ -207,18 +289,28 @@ TEST(NightRecord, IsReadAsItWasWritten) {
   night.parameters[0].value = "2us";
   night.parameters[0].knowledge = CalibrationProfile::Knowledge::loose;
   const ScratchFolder folder;
-  folder.write("night.json", night.to_json());
-  const NightRecord read = NightRecord::read((folder.path() / "night.json").string());
+  std::filesystem::create_directories(folder.path() / night.date);
+  const std::string file = folder.write(night.date + "/night.json", night.to_json());
+  const NightRecord read = NightRecord::read(file);
   EXPECT_EQ(read.to_json(), night.to_json());
   EXPECT_EQ(read.uncalibrated_mape, 0.25);
   EXPECT_TRUE(std::isnan(read.drift));
-  folder.write("other.json", "{\"date\": 5}");
-  EXPECT_EQ(code_of([&] { NightRecord::read((folder.path() / "other.json").string()); }), "bad-night");
+  const auto code_with = [&](const std::string& from, const std::string& to) {
+    std::string text = night.to_json();
+    text.replace(text.find(from), from.size(), to);
+    folder.write(night.date + "/night.json", text);
+    return code_of([&] { NightRecord::read(file); });
+  };
+  EXPECT_EQ(code_with("kept", "cept"), "bad-night");
+  EXPECT_EQ(code_with("\"rows\": 5", "\"rows\": -5"), "bad-night");
+  EXPECT_EQ(code_with("2026-01-31", "2026-01-30"), "bad-night");
+  EXPECT_EQ(code_with("{", ""), "bad-night");
 }
 
 TEST(CheckDate, TakesDaysThatThereAre) {
   for (const char* good : {"2026-01-31", "2024-02-29"}) EXPECT_EQ(code_of([&] { check_date(good, {}); }), "") << good;
-  for (const char* bad : {"2026-02-29", "2026-1-31", "31.1.2026", "2026-13-01", "2026-01-01x", ""})
+  for (const char* bad :
+       {"2026-02-29", "2026-1-31", "31.1.2026", "2026-13-01", "2026-01-01x", "2026- 1- 1", "-026-01-01", "2026-+1-01", ""})
     EXPECT_EQ(code_of([&] { check_date(bad, {}); }), "bad-value") << bad;
 }
 
