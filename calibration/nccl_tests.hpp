@@ -11,7 +11,8 @@
 //         1048576   262144  float    sum    -1  51.40  20.40  30.60      0  52.74  19.88  29.82 ...
 // A line gives the size, which is that of the larger buffer, and the time out of place. Of an
 // all_gather or gather, which runs list with a rank's own share, that is all ranks' together: it is
-// divided. Ranks are counted; releases before 2.13 do not print which collective it is, which must be said then.
+// divided. Ranks are counted; releases before 2.13 do not print which collective it is, which must
+// be said then.
 // Errors: [missing-kind], [unknown-kind], [no-ranks], [no-measurements], [bad-value] with its line.
 // Threads: pure.
 #pragma once

@@ -472,7 +472,8 @@ class Calibrator {
   std::vector<std::size_t> held_out_;
   std::optional<Objective> objective_;  ///< of what trains
   FitPoint best_;
-  std::vector<std::uint64_t> aligned_gpus_;                ///< by measured time; empty without an alignment
+  /// By measured time; empty without an alignment.
+  std::vector<std::uint64_t> aligned_gpus_;
   std::optional<std::vector<CalibrationCase>> proposing_;  ///< while flow mode is searched
   bool is_near_ = false;                                   ///< best_ is one that flow mode proposed
   std::uint64_t points_ = 0;
