@@ -105,7 +105,7 @@ def main():
         (folder / "cases.textproto").write_text(cases)
         profile = folder / "profile.textproto"
         done = subprocess.run([options.weft, "calibrate", f"--cases={folder / 'cases.textproto'}", f"--fit={','.join(HIDDEN)}",
-                               f"--out={profile}", "--lambda=0", f"--threads={options.threads}", "--quiet"], capture_output=True, text=True)
+                               f"--out={profile}", "--lambda=0", "--set=hill_climbing.restarts=0", f"--threads={options.threads}", "--quiet"], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr)
         show("+ fitted overhead",

@@ -26,8 +26,8 @@ struct ErrorSums {
 
   void add(const TimedError& row) {
     ++count;
-    before.add(std::abs(relative_error(row.before_s, row.measured_s)));
-    after.add(std::abs(relative_error(row.after_s, row.measured_s)));
+    before.add(std::abs(relative_time_error(row.before_s, row.measured_s)));
+    after.add(std::abs(relative_time_error(row.after_s, row.measured_s)));
   }
   double before_mape() const { return before.value() / static_cast<double>(count); }
   double after_mape() const { return after.value() / static_cast<double>(count); }
@@ -47,8 +47,8 @@ void add_to_class(ClassesByPower& classes, std::uint64_t size, int bits_per_clas
   const int power = size == 0 ? -1 : (static_cast<int>(std::bit_width(size)) - 1) / bits_per_class;
   ClassErrors& errors = classes[power];
   errors.sums.add(row);
-  errors.before.add(relative_error(row.before_s, row.measured_s));
-  errors.after.add(relative_error(row.after_s, row.measured_s));
+  errors.before.add(relative_time_error(row.before_s, row.measured_s));
+  errors.after.add(relative_time_error(row.after_s, row.measured_s));
 }
 
 ErrorSpread spread_of(const Distribution& errors) {
@@ -107,11 +107,11 @@ std::string csv_field(const std::string& text) {
 }  // namespace
 
 bool has_error(const TimedError& row) {
-  return std::isfinite(row.measured_s) && row.measured_s > 0 && std::isfinite(relative_error(row.before_s, row.measured_s)) &&
-         std::isfinite(relative_error(row.after_s, row.measured_s));
+  return std::isfinite(row.measured_s) && row.measured_s > 0 && std::isfinite(relative_time_error(row.before_s, row.measured_s)) &&
+         std::isfinite(relative_time_error(row.after_s, row.measured_s));
 }
 
-double relative_error(double simulated_s, double measured_s) { return (simulated_s - measured_s) / measured_s; }
+double relative_time_error(double simulated_s, double measured_s) { return (simulated_s - measured_s) / measured_s; }
 
 std::string ErrorBreakdown::to_csv() const {
   std::string csv = "figure,class,count,before_mape,after_mape\n";

@@ -42,7 +42,7 @@ struct TimedError {
 /// The measured time is above zero, and both errors are finite.
 bool has_error(const TimedError& row);
 /// (simulated - measured) / measured, a share with its sign.
-double relative_error(double simulated_s, double measured_s);
+double relative_time_error(double simulated_s, double measured_s);
 
 /// Where relative errors lie: shares with their signs.
 struct ErrorSpread {

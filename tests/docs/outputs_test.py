@@ -21,10 +21,13 @@ job { name: "a" gpus: 8 duration: "1h" }
 event { at: "10min" drain { hosts: "1" for: "10min" } }
 """
 FLOWS = PACKETS + 'set { name: "flow.detect_congestion" value: "on" }\n'
+PROFILE = """parameter { name: "flow.wqe_latency" value: "1us" stamp: CALIBRATED }
+alignment { gpus: CLUSTER term { name: "T" coefficient: 1 } }
+"""
 RUNS = [
     ("packets", PACKETS, ["--mode=packet", "--sample=1us", "--set=packet.watchdog=1ms", "--no-flow-comparison"]),
     ("events", EVENTS, []),
-    ("flows", FLOWS, []),
+    ("flows", FLOWS, ["--profile=profile.textproto", "--align"]),
 ]
 
 
@@ -38,10 +41,12 @@ class Outputs(unittest.TestCase):
     def test_tables_are_described(self):
         written = {}
         with tempfile.TemporaryDirectory(prefix="weft-outputs-") as folder:
+            (Path(folder) / "profile.textproto").write_text(PROFILE, encoding="utf-8")
             for name, scenario, flags in RUNS:
                 path = Path(folder) / f"{name}.textproto"
                 path.write_text(scenario, encoding="utf-8")
-                subprocess.run([WEFT, "run", path, "--quiet", f"--out={folder}/{name}", *flags], check=True, capture_output=True)
+                subprocess.run([WEFT, "run", path, "--quiet", f"--out={folder}/{name}", *flags], cwd=folder, check=True,
+                               capture_output=True)
                 for table in sorted((Path(folder) / name).glob("*.csv")):
                     header = table.read_text(encoding="utf-8").split("\n", 1)[0]
                     self.assertEqual(written.setdefault(table.name, header), header, table.name)

@@ -71,8 +71,8 @@ std::string times_figure_text(std::uint64_t count) {
   return fmt::format("{} {}", count_figure(count), count == 1 ? "time" : "times");
 }
 
-double after_error(const TimedError& row) { return std::abs(relative_error(row.after_s, row.measured_s)); }
-double before_error(const TimedError& row) { return std::abs(relative_error(row.before_s, row.measured_s)); }
+double after_error(const TimedError& row) { return std::abs(relative_time_error(row.after_s, row.measured_s)); }
+double before_error(const TimedError& row) { return std::abs(relative_time_error(row.before_s, row.measured_s)); }
 
 /// From the least error to the largest of a picture.
 struct ErrorRange {

@@ -172,8 +172,8 @@ HeadlineErrors headline_errors(const std::vector<TimedError>& times) {
   HeadlineErrors errors;
   for (const TimedError& row : times) {
     if (!has_error(row)) continue;
-    const double before = std::abs(relative_error(row.before_s, row.measured_s));
-    const double after = std::abs(relative_error(row.after_s, row.measured_s));
+    const double before = std::abs(relative_time_error(row.before_s, row.measured_s));
+    const double after = std::abs(relative_time_error(row.after_s, row.measured_s));
     ++errors.count;
     errors.near_before += before <= near ? 1U : 0U;
     errors.near_after += after <= near ? 1U : 0U;

@@ -383,11 +383,7 @@ class Night {
       nights.number(night.rows).number(night.matched).number(night.outliers);
       for (const double share : {night.uncalibrated_mape, night.reference_mape, night.published_mape, night.hold_out_before,
                                  night.hold_out_after, night.drift}) {
-        if (std::isnan(share)) {
-          nights.text("");
-        } else {
-          nights.number(share);
-        }
+        nights.number_if_known(share);
       }
       nights.text(fmt::format("{}", fmt::join(night.reasons, "; "))).end_row();
       for (const CalibrationProfile::Parameter& p : night.parameters) {

@@ -23,20 +23,12 @@ void write_times_table(CsvFile& file, const CalibrationCases& all, const Calibra
     for_times_of(all.measured, one, [&](std::size_t i) {
       const TimedEntity& timed = all.measured[i];
       const bool is_matched = !std::isnan(result.before_s[i]);
-      const auto seconds = [&](double time_s) {
-        if (std::isnan(time_s)) {
-          file.text("");
-        } else {
-          file.number(time_s);
-        }
-      };
       file.text(one.name).text(all.measured.file_of(i)).number(static_cast<std::uint64_t>(timed.line)).text(timed.to_text());
       number(timed.size_bytes);
       number(timed.ranks);
       file.number(timed.time_s);
-      seconds(result.before_s[i]);
-      seconds(result.after_s[i]);
-      seconds(result.aligned_s.empty() ? std::numeric_limits<double>::quiet_NaN() : result.aligned_s[i]);
+      file.number_if_known(result.before_s[i]).number_if_known(result.after_s[i]);
+      file.number_if_known(result.aligned_s.empty() ? std::numeric_limits<double>::quiet_NaN() : result.aligned_s[i]);
       file.text(!is_matched ? "unmatched" : result.is_held_out[i] ? "held_out" : is_dropped[i] ? "dropped" : "training");
       file.number(std::uint64_t{is_outlier[i]});
       file.end_row();

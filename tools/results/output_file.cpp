@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 
@@ -212,6 +213,7 @@ CsvFile& CsvFile::text(std::string_view value) {
 CsvFile& CsvFile::number(std::int64_t value) { return printed(value); }
 CsvFile& CsvFile::number(std::uint64_t value) { return printed(value); }
 CsvFile& CsvFile::number(double value) { return printed(value); }
+CsvFile& CsvFile::number_if_known(double value) { return std::isnan(value) ? text("") : number(value); }
 
 CsvFile& CsvFile::nanoseconds(Duration value) {
   char* const cell = begin_cell(number_size_max);
@@ -251,13 +253,13 @@ void CsvFile::end_row() {
   ++rows_;
 }
 
-void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs) {
+void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs, std::string_view choice) {
   for (const std::string& input : inputs) {
     for (const std::filesystem::path& written : {out, std::filesystem::path(out.string() + ".partial")}) {
       std::error_code is_not_there;
       if (!std::filesystem::equivalent(written, input, is_not_there)) continue;
       fail("input-in-the-way", fmt::format("this file is read as \"{}\", and would be replaced", input),
-           SourcePlace::named(written.string()), "choose another with --out");
+           SourcePlace::named(written.string()), fmt::format("choose another with {}", choice));
     }
   }
 }

@@ -72,6 +72,8 @@ class CsvFile {
   CsvFile& number(std::int64_t value);
   CsvFile& number(std::uint64_t value);
   CsvFile& number(double value);
+  /// Empty for NaN.
+  CsvFile& number_if_known(double value);
   /// Nanoseconds, exact to the tick: "1234.56".
   CsvFile& nanoseconds(Duration value);
   CsvFile& cell(const Cell& value);
@@ -99,8 +101,8 @@ class CsvFile {
 [[noreturn]] void fail_write(const std::filesystem::path& path, const std::string& why, std::string_view choice = "--out");
 
 /// Throws InputError [input-in-the-way] if `out`, or `out`.partial, is one of the files that a
-/// command reads.
-void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs);
+/// command reads. `choice` is the flag that names another place.
+void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs, std::string_view choice = "--out");
 
 /// Shortest decimal text that reads back to `value`.
 std::string shortest(double value);

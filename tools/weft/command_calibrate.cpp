@@ -228,8 +228,9 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
     if (!file.empty()) inputs.push_back(file);
   }
   check_keeps_inputs(options.out, inputs);
-  for (const std::string& beside : {options.table, options.page, options.breakdown}) {
-    if (!beside.empty()) check_keeps_inputs(beside, inputs);
+  for (const auto& [file, choice] :
+       {std::pair{options.table, "--table"}, {options.page, "--page"}, {options.breakdown, "--breakdown"}}) {
+    if (!file.empty()) check_keeps_inputs(file, inputs, choice);
   }
   std::set<std::string> written = {options.out};
   for (const std::string& beside : {options.table, options.page, options.breakdown}) {

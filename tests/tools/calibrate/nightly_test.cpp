@@ -268,7 +268,7 @@ TEST_F(Nights, ConfigurationsThatLackSomethingAreRefused) {
 }
 
 TEST_F(Nights, TheExampleOfTheTimerCanBeRead) {
-  const NightlyConfig config = NightlyConfig::read("tools/nightly/nightly.textproto");
+  const NightlyConfig config = NightlyConfig::read(WEFT_SOURCE_DIR "/tools/nightly/nightly.textproto");
   EXPECT_EQ(config.cases.at(0).measured.at(0), "/var/lib/weft/measured/fct-{date}.csv");
   EXPECT_EQ(config.fit.size(), 3U);
   EXPECT_EQ(config.drift_max, 0.05);

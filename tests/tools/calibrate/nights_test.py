@@ -242,7 +242,7 @@ def main():
     arguments.add_argument("--nights-per-month", type=int, default=30 if os.environ.get("WEFT_LONG_TESTS") else 1)
     options = arguments.parse_args()
     # Two searches a night instead of nine.
-    flags = [] if options.nights_per_month > 1 else ["--lambda=0", "--set=hill_climbing.restarts=1"]
+    flags = ["--lambda=0", "--set=hill_climbing.restarts=1"]
     with tempfile.TemporaryDirectory(prefix="weft_nights_") as folder:
         cluster = Cluster(os.path.abspath(options.weft), pathlib.Path(folder), flags)
         check_months(cluster, options.nights_per_month)
