@@ -281,8 +281,9 @@ class Calibrator {
       }
       return true;
     };
-    for (const auto& [cost, point] : order) {
+    for (const auto& candidate : order) {
       if (best.size() == proposals_max) break;
+      const FitPoint& point = candidate.second;
       if (std::ranges::none_of(best, [&](const FitPoint& taken) { return is_near(taken, point); })) best.push_back(point);
     }
     return best;

@@ -267,11 +267,11 @@ class Night {
     CsvFile table(folder_ / "times.csv", times_table_header);
     write_times_table(table, from_in_force, found);
     write_durably(folder_ / "profile.textproto", fitted.to_text());
-    if (record_.status == NightStatus::published) {
+    if (publishes_) {
       write_durably(config_.profile, fitted.to_text());
       in_force_ = fitted;
     }
-    const std::vector<double>& in_force_s = record_.status == NightStatus::published ? found.after_s : before_s_;
+    const std::vector<double>& in_force_s = publishes_ ? found.after_s : before_s_;
     record_.uncalibrated_mape = mape(all, uncalibrated_s_, matched_);
     if (reference_) record_.reference_mape = mape(all, reference_s_, matched_);
     record_.published_mape = mape(all, in_force_s, matched_);
@@ -297,10 +297,10 @@ class Night {
     if (in_force_ && in_force_->night > options_.date)
       refuse(fmt::format("the values in force are of a later night, {}", in_force_->night));
     for (std::string& reason : ranges_left(space, found)) refuse(std::move(reason));
-    record_.status = is_refused() ? NightStatus::kept : NightStatus::published;
-    // Published before, and held against itself now: it is in force.
-    if (record_.status == NightStatus::kept && in_force_ && in_force_->night == options_.date)
-      record_.status = NightStatus::published;
+    publishes_ = !is_refused();
+    // Published before, and its second fit is no better: the first is in force.
+    const bool is_in_force = in_force_ && in_force_->night == options_.date;
+    record_.status = publishes_ || is_in_force ? NightStatus::published : NightStatus::kept;
   }
 
   void look_for_drift(std::span<const double> fitted_s) {
@@ -405,6 +405,7 @@ class Night {
   ParallelLoop loop_;
   std::vector<NightRecord> nights_;       ///< of other dates; its own when it is recorded
   std::optional<NightRecord> before_it_;  ///< of its date
+  bool publishes_ = false;                ///< the night's fit comes into force
   bool has_accepted_ = false;             ///< the values in force became the reference
   std::vector<double> uncalibrated_s_;
   std::vector<double> before_s_;  ///< with the values in force before the night

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "topologies/builders.hpp"
 

@@ -225,9 +225,17 @@ TEST_F(Nights, BeforeTheOneInForceAreRecordedButNotPublished) {
   EXPECT_EQ(read_nights(path("nights")).size(), 2U);
 }
 
-TEST_F(Nights, ThatWerePublishedStaySoWhereASecondAttemptIsRefused) {
+TEST_F(Nights, ThatWerePublishedStaySoWhereASecondAttemptIsNot) {
+  folder_.write("nightly.textproto",
+                "case { scenario: \"cluster.textproto\" measured: \"fct-{date}.csv\" } fit: \"flow.network_efficiency=0.7..1\" "
+                "profile: \"profile.textproto\" history: \"nights\"");
   measure("2026-01-01", 0.9);
   night("2026-01-01");
+  // What would leave its range.
+  measure("2026-01-01", 0.6);
+  EXPECT_FALSE(night("2026-01-01").record.reasons.empty());
+  EXPECT_NEAR(published(), 0.9, 1e-3);
+  EXPECT_EQ(read_nights(path("nights")).at(0).status, NightStatus::published);
   folder_.write("fct-2026-01-01.csv", "");
   EXPECT_EQ(night("2026-01-01").record.status, NightStatus::refused);
   EXPECT_EQ(read_nights(path("nights")).at(0).status, NightStatus::published);
