@@ -16,6 +16,7 @@ its times are 0.8 % of those at first longer. Checked:
 
 import argparse
 import csv
+import datetime
 import os
 import pathlib
 import random
@@ -120,6 +121,11 @@ def values_of(profile):
     return [line for line in profile.splitlines() if not line.startswith(("date:", "runs:"))]
 
 
+def date_of(month, night=0):
+    """Months of 30 days."""
+    return str(datetime.date(2026, 1, 1) + datetime.timedelta(days=30 * month + night))
+
+
 def check_months(cluster, nights_per_month):
     first = cluster.times(1)
     due = None  # month of the alarm: the machine itself, without noise
@@ -128,7 +134,7 @@ def check_months(cluster, nights_per_month):
         if due is None and mean_difference(first, cluster.times(cluster.factor(month))) > THRESHOLD:
             due = month
         for night in range(nights_per_month if month < MONTHS else 1):
-            date = f"2026-{month + 1:02d}-{1 + night:02d}"
+            date = date_of(month, night)
             cluster.measure(date, month + night / nights_per_month)
             done = cluster.night(date)
             if done.returncode not in (0, 1):
@@ -140,7 +146,7 @@ def check_months(cluster, nights_per_month):
     print(f"{len(nights)} nights, {sum(n['status'] == 'published' for n in nights)} published")
     print("month  as scenarios stand  first profile  in force  drift  alarm")
     for month in range(MONTHS + 1):
-        n = [n for n in nights if n["date"].startswith(f"2026-{month + 1:02d}")][0]
+        n = [n for n in nights if n["date"] == date_of(month)][0]
         share = lambda name: f"{100 * float(n[name]):.2f} %" if n[name] else "-"
         print(f"{month:5}  {share('uncalibrated_mape'):>18}  {share('reference_mape'):>13}  {share('published_mape'):>8}  "
               f"{share('drift'):>6}  {'yes' if n['alarm'] == '1' else ''}".rstrip())
