@@ -129,7 +129,8 @@ def date_of(month, night=0):
 def check_months(cluster, nights_per_month):
     first = cluster.times(1)
     due = None  # month of the alarm: the machine itself, without noise
-    alarms = {}
+    alarms = {}  # by month the first
+    away = {}    # how far the machine is from the first on that night, without noise
     for month in range(MONTHS + 1):
         if due is None and mean_difference(first, cluster.times(cluster.factor(month))) > THRESHOLD:
             due = month
@@ -139,8 +140,9 @@ def check_months(cluster, nights_per_month):
             done = cluster.night(date)
             if done.returncode not in (0, 1):
                 fail(f"the night of {date} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-            if done.returncode == 1:
-                alarms.setdefault(month, date)
+            if done.returncode == 1 and month not in alarms:
+                alarms[month] = date
+                away[date] = mean_difference(first, cluster.times(cluster.factor(month + night / nights_per_month)))
     nights = cluster.nights()
     worst = max(float(n["published_mape"]) for n in nights)
     print(f"{len(nights)} nights, {sum(n['status'] == 'published' for n in nights)} published")
@@ -156,8 +158,9 @@ def check_months(cluster, nights_per_month):
         curve = [float(n[name]) for n in nights if n[name]]
         if not curve[-1] > curve[0] + 0.5 * DRIFT * MONTHS:
             fail(f"{name} does not show the drift: {curve}")
-    # The drift within a month may be over the threshold before its end.
-    if not alarms or min(alarms) not in (due, due - 1 if nights_per_month > 1 else due):
+    # Of many nights one is a little further off than the machine is, by the noise of what it measured.
+    early = 0.8 if nights_per_month > 1 else 1
+    if not alarms or min(alarms) > due or away[min(alarms.values())] < early * THRESHOLD:
         fail(f"the alarm came in {alarms}, the machine passed the threshold in month {due}")
     print(f"the machine passed {100 * THRESHOLD:g} % in month {due}; first alarm {min(alarms.values())}")
 
