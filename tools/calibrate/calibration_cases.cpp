@@ -11,13 +11,12 @@
 #include "core/check.hpp"
 #include "core/text/textproto.hpp"
 #include "tools/calibrate/case_entries.hpp"
+#include "tools/calibrate/profile_use.hpp"
 #include "tools/calibrate/simulated_times.hpp"
 
 namespace weft {
 
 namespace {
-
-std::string machine_of(const Scenario& scenario) { return scenario.topology == nullptr ? "" : scenario.topology->machine(); }
 
 void note_rows(const MeasuredTimes& table, std::vector<std::string>& notes) {
   for (const LeftOutRows& rows : table.left_out) notes.push_back(fmt::format("{}: {}", table.file, rows.to_text()));

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/version.hpp"
+#include "tools/calibrate/profile_use.hpp"
 
 namespace weft {
 
@@ -40,8 +41,7 @@ CalibrationProfile fitted_profile(const CalibrationCases& all, const FitSpace& s
   CalibrationProfile profile;
   profile.weft_version = version_text();
   profile.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  const Scenario& first = all.cases.front().scenario;
-  if (first.topology != nullptr) profile.machine = first.topology->machine();
+  profile.machine = machine_of(all.cases.front().scenario);
   add_inputs(all, profile);
   for (std::size_t i = 0; i < space.parameters().size(); ++i) {
     const FitParameter& parameter = space.parameters()[i];
@@ -79,6 +79,8 @@ void keep_values(const CalibrationProfile& from, CalibrationProfile& profile) {
     if (from.machine != profile.machine) profile.parameters.back().stamp = CalibrationProfile::Stamp::transferred;
   }
 }
+
+std::string percent_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
 std::string meaning_of(const CalibrationProfile::Parameter& parameter) {
   if (parameter.stamp == CalibrationProfile::Stamp::transferred) return "transferred: of another machine";

@@ -21,6 +21,9 @@ CalibrationProfile fitted_profile(const CalibrationCases& all, const FitSpace& s
 /// where that was of another machine.
 void keep_values(const CalibrationProfile& from, CalibrationProfile& profile);
 
+/// As a person reads it: "1.25 %".
+std::string percent_text(double share);
+
 /// What a row of the profile says beside its interval; empty: nothing.
 std::string meaning_of(const CalibrationProfile::Parameter& parameter);
 

@@ -42,8 +42,6 @@ std::string dated(std::string text, const std::string& date) {
   return text;
 }
 
-std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
-
 /// Nobody else has it until the end.
 class HistoryLock {
  public:
@@ -155,7 +153,7 @@ class Night {
     const auto share = static_cast<double>(unreadable) / static_cast<double>(record_.rows + unreadable);
     if (share > config_.unreadable_max) {
       refuse(fmt::format("{} of {} rows cannot be read, more than {}", unreadable, record_.rows + unreadable,
-                         percent(config_.unreadable_max)));
+                         percent_text(config_.unreadable_max)));
       for (const MeasuredTimes& table : all->measured.tables()) {
         for (const LeftOutRows& rows : table.left_out) refuse(fmt::format("{}: {}", table.file, rows.to_text()));
       }
@@ -174,7 +172,7 @@ class Night {
     std::nth_element(before.begin(), middle, before.end());
     if (static_cast<double>(record_.rows) >= config_.rows_min * static_cast<double>(*middle)) return;
     refuse(fmt::format("{} came in, less than {} of the {} of a night before", counted(record_.rows, "row", "rows"),
-                       percent(config_.rows_min), *middle));
+                       percent_text(config_.rows_min), *middle));
   }
 
   /// Of scenarios as they stand, or with the values of a profile.
@@ -182,18 +180,10 @@ class Night {
     std::vector<double> times_s(all.measured.size());
     loop_.run(all.cases.size(), [&](std::size_t, std::size_t one) {
       Scenario scenario = all.cases[one].scenario;
-      if (profile != nullptr) apply(*profile, file, scenario);
+      if (profile != nullptr) apply_profile(*profile, file, scenario);
       simulate_case(all, one, std::move(scenario), options_.fit.match, times_s);
     });
     return times_s;
-  }
-
-  static void apply(const CalibrationProfile& profile, const std::string& file, Scenario& scenario) {
-    for (const CalibrationProfile::Parameter& parameter : profile.parameters) {
-      SourcePlace place = SourcePlace::named(file);
-      place.line = parameter.line;
-      scenario.parameters.apply(parameter.name, parameter.value, place);
-    }
   }
 
   double mape(const CalibrationCases& all, std::span<const double> times_s, std::span<const std::size_t> places) const {
@@ -224,7 +214,7 @@ class Night {
     const std::size_t unmatched = before_s_.size() - matched_.size();
     if (static_cast<double>(unmatched) > config_.unmatched_max * count) {
       refuse(fmt::format("{} of {} measured times belong to nothing simulated, more than {}", unmatched, before_s_.size(),
-                         percent(config_.unmatched_max)));
+                         percent_text(config_.unmatched_max)));
     }
     if (static_cast<double>(far_off) > config_.far_off_max * static_cast<double>(matched_.size())) {
       refuse(fmt::format("{} of {} measured times are more than {} times, or less than a third of, what is predicted: check units",
@@ -236,7 +226,7 @@ class Night {
   void fit(const CalibrationCases& all) {
     CalibrationCases from_in_force = all;
     if (in_force_) {
-      for (CalibrationCase& one : from_in_force.cases) apply(*in_force_, config_.profile, one.scenario);
+      for (CalibrationCase& one : from_in_force.cases) apply_profile(*in_force_, config_.profile, one.scenario);
     }
     const FitSpace space(from_in_force.scenarios(), config_.fit, config_.file + ": fit");
     std::filesystem::create_directories(folder_);
@@ -291,7 +281,7 @@ class Night {
     record_.hold_out_after = mape(all, found.after_s, held_out);
     if (!(record_.hold_out_after <= record_.hold_out_before)) {
       refuse(fmt::format("the night's values predict times held out worse than those in force: {} against {}",
-                         percent(record_.hold_out_after), percent(record_.hold_out_before)));
+                         percent_text(record_.hold_out_after), percent_text(record_.hold_out_before)));
     }
     if (found.confidence.empty()) refuse("the clock ended the search before intervals were found: give it more --minutes");
     if (in_force_ && in_force_->night > options_.date)
@@ -317,12 +307,13 @@ class Night {
     if (!(record_.drift <= config_.drift_max)) {
       record_.alarms.push_back(
           fmt::format("predictions of the reference, of {}, are {} off on average from those of tonight's fit, more than {}",
-                      night_of(*reference_), percent(record_.drift), percent(config_.drift_max)));
+                      night_of(*reference_), percent_text(record_.drift), percent_text(config_.drift_max)));
     }
     const auto first = std::ranges::find(nights_, reference_->night, &NightRecord::date);
     if (first == nights_.end() || record_.published_mape - first->published_mape <= config_.drift_max) return;
     record_.alarms.push_back(fmt::format("the values in force are {} off the night's times, those of {} were {} off that night's",
-                                         percent(record_.published_mape), reference_->night, percent(first->published_mape)));
+                                         percent_text(record_.published_mape), reference_->night,
+                                         percent_text(first->published_mape)));
   }
 
   void record() {

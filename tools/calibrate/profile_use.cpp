@@ -27,6 +27,12 @@ std::vector<std::string> names_where(const CalibrationProfile& profile, auto hol
   return names;
 }
 
+SourcePlace place_of_row(const CalibrationProfile::Parameter& parameter, const std::string& file) {
+  SourcePlace place = SourcePlace::named(file);
+  place.line = parameter.line;
+  return place;
+}
+
 }  // namespace
 
 CalibrationProfile take_profile(const std::string& file, std::vector<std::string>& settings) {
@@ -34,10 +40,8 @@ CalibrationProfile take_profile(const std::string& file, std::vector<std::string
   Diagnostics diagnostics;
   Parameters known;
   for (const CalibrationProfile::Parameter& parameter : profile.parameters) {
-    SourcePlace place = SourcePlace::named(file);
-    place.line = parameter.line;
     try {
-      known.apply(parameter.name, parameter.value, place);
+      known.apply(parameter.name, parameter.value, place_of_row(parameter, file));
     } catch (const InputError& error) {
       for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics.add(diagnostic);
     }
@@ -49,8 +53,15 @@ CalibrationProfile take_profile(const std::string& file, std::vector<std::string
   return profile;
 }
 
+void apply_profile(const CalibrationProfile& profile, const std::string& file, Scenario& scenario) {
+  for (const CalibrationProfile::Parameter& parameter : profile.parameters)
+    scenario.parameters.apply(parameter.name, parameter.value, place_of_row(parameter, file));
+}
+
+std::string machine_of(const Scenario& scenario) { return scenario.topology == nullptr ? "" : scenario.topology->machine(); }
+
 void note_profile(const CalibrationProfile& profile, const std::string& file, bool takes_transferred, Scenario& scenario) {
-  const std::string machine = scenario.topology == nullptr ? "" : scenario.topology->machine();
+  const std::string machine = machine_of(scenario);
   const auto named = [](const std::string& name) { return name.empty() ? "servers without a name" : name; };
   const std::vector<std::string> stamped =
       names_where(profile, [](const auto& parameter) { return parameter.stamp == CalibrationProfile::Stamp::transferred; });

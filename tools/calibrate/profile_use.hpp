@@ -18,6 +18,12 @@ namespace weft {
 /// Throws InputError.
 CalibrationProfile take_profile(const std::string& file, std::vector<std::string>& settings);
 
+/// Gives a scenario that was read the values of a profile. Throws InputError at its lines.
+void apply_profile(const CalibrationProfile& profile, const std::string& file, Scenario& scenario);
+
+/// Servers that a profile fitted to the scenario holds for; empty: without a name.
+std::string machine_of(const Scenario& scenario);
+
 /// Notes in the scenario what the profile is of, and what it is not sure of. Throws InputError
 /// [transferred-profile] unless `takes_transferred`, if the values are of other machines than the
 /// scenario's.

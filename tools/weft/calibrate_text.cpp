@@ -18,9 +18,6 @@ namespace weft {
 
 namespace {
 
-/// As a person reads it.
-std::string percent_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
-
 /// Without blanks at its end.
 void print_line(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
@@ -157,8 +154,10 @@ void list_times(const char* what, const std::vector<std::size_t>& which, const M
 
 void print_night(const NightResult& night) {
   const NightRecord& record = night.record;
-  if (night.fitted) print_parameters(night.fitted->parameters);
-  if (night.fitted) fmt::print("\n");
+  if (night.fitted) {
+    print_parameters(night.fitted->parameters);
+    fmt::print("\n");
+  }
   const auto print_share = [](const char* what, double share) {
     if (!std::isnan(share)) fmt::print("{:40}  {:>10}\n", what, percent_text(share));
   };
