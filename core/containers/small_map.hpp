@@ -46,6 +46,11 @@ class SmallMap {
     Entry& entry = entries_[place_of(key)];
     return entry.is_used ? &entry.value : nullptr;
   }
+  const T* find(std::uint32_t key) const {
+    if (capacity_ == 0) return nullptr;
+    const Entry& entry = entries_[place_of(key)];
+    return entry.is_used ? &entry.value : nullptr;
+  }
   /// A new one is T{}. Valid until the next change of the map.
   T& operator[](std::uint32_t key) {
     if (2 * (size_ + 1) > capacity_) grow();

@@ -82,12 +82,17 @@ void AcrossTraffic::begin_instant(const std::deque<Transfer>& entering, Time now
 }
 
 void AcrossTraffic::look_for_disturbed(const Transfer& entering, Time now) {
-  // Whoever joins an operation in switches may let others' bytes begin.
+  if (secluded_ == 0 || is_control(entering) || fabric_.is_stopped(entering.attempt)) return;
+  // Whoever joins an operation in switches may let others' bytes begin. What has none may have to
+  // wait for those of its job.
   const bool is_moving = entering.size > Bytes::zero() || SwitchOperationName::is_one(entering.destination);
-  if (secluded_ == 0 || !is_moving || fabric_.is_stopped(entering.attempt)) return;
+  const auto is_disturbed = [&](LinkId link) {
+    const std::uint32_t owner = secluded_on_[link.index()];
+    return owner > 0 && (is_moving || running_[owner - 1]->job->attempt == entering.attempt);
+  };
   while (true) {
     const std::span<const LinkId> links = fabric_.links_of(entering);
-    const auto taken = std::ranges::find_if(links, [&](LinkId link) { return secluded_on_[link.index()] > 0; });
+    const auto taken = std::ranges::find_if(links, is_disturbed);
     if (taken == links.end()) return;
     disturb(secluded_on_[taken->index()] - 1, now);
   }

@@ -223,7 +223,7 @@ bool JobMessages::collect_messages() {
         const std::int64_t base = addressing == PeerAddressing::relative ? 0 : -static_cast<std::int64_t>(position);
         const std::uint32_t distance = wrapped(base + peer, size);
         const RankId to = communicator.peer_of(RankId(rank), addressing, peer);
-        if (!add_message(rank, to, connection_number(use.communicator, 0), distance_kind(distance), false)) return false;
+        if (!add_message(rank, to, point_to_point_connection(use.communicator), distance_kind(distance), false)) return false;
       }
     }
     first_colours_.push_back(colour);

@@ -35,11 +35,17 @@ struct MessageTag {
   friend bool operator==(const MessageTag&, const MessageTag&) = default;
 };
 
-/// Transfer::connection of a communicator's messages: a queue pair of its own for every channel.
+/// Transfer::connection of messages of a communicator's collectives: a queue pair of its own for
+/// every channel.
 constexpr std::uint32_t connection_number(std::uint16_t communicator, std::uint8_t channel) {
   return std::uint32_t{channel} << 16 | communicator;
 }
-static_assert(connection_number(UINT16_MAX, UINT8_MAX) < 1U << transfer_connection_bits);
+/// Of a communicator's other messages. NCCL has connections of their own for them (src/group.cc,
+/// connection index 1), so that they do not wait for those of a collective.
+constexpr std::uint32_t point_to_point_connection(std::uint16_t communicator) {
+  return connection_number(UINT16_MAX, UINT8_MAX) + 1 + communicator;
+}
+static_assert(point_to_point_connection(UINT16_MAX) < control_connection);
 /// Channels whose slots can be told of.
 inline constexpr std::uint8_t channels_with_slots = 32;
 /// Of what receivers tell senders of their slots (collectives/slots) in collectives of a type:

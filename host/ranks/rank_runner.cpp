@@ -161,8 +161,8 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       const std::uint64_t tag = job_.tags->pack(tag_of(op, description));
       const NodeId destination = peer_endpoint(description);
       in_flight_[{tag, destination}] = op;
-      hand_over({job_.attempt, endpoint_, destination, connection_number(description.communicator, 0), description.priority, tag,
-                 description.bytes},
+      hand_over({job_.attempt, endpoint_, destination, point_to_point_connection(description.communicator), description.priority,
+                 tag, description.bytes},
                 context);
       return;
     }

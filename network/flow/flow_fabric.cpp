@@ -132,6 +132,7 @@ void FlowFabric::settle(EventContext& context) {
   if (model_.active_flows() > 0) busy_until_ = now;
   done_.clear();
   model_.take_completions(now, done_);
+  if (has_waited_) std::ranges::sort(done_, {}, [this](const FlowCompletion& completion) { return entering_of(completion); });
   for (const FlowCompletion& completion : done_) {
     const FlowOwner owner(completion.owner);
     if (owner.is_joint) {
@@ -140,6 +141,7 @@ void FlowFabric::settle(EventContext& context) {
     }
     ActiveTransfer& active = transfers_[owner.slot];
     WEFT_CHECK(!active.is_of_packets, "flows that stand for packets do not end by themselves");
+    if (has_order(active)) leave_queue_pair(completion.flow);
     Time arrival = now + path_delays_[completion.flow.index()];
     if (active.has_several) arrival = arrivals_[owner.slot] = std::max(arrivals_[owner.slot], arrival);
     if (--active.flows_left > 0) continue;
@@ -149,6 +151,7 @@ void FlowFabric::settle(EventContext& context) {
   if (std::exchange(has_stopped_, false)) cancel_stopped(now);
   change_cables(now);
   change_routes(now);
+  let_next_move(now, context);
   if (resident_ != nullptr) resident_->go_on(context);
   for (; !entering_.empty(); entering_.pop_front()) {
     const Transfer& transfer = entering_.front();
@@ -166,7 +169,10 @@ void FlowFabric::settle(EventContext& context) {
     if (!is_stopped(transfer.attempt)) begin({transfer}, Origin::packets, now, context);
   }
   packets_entering_.clear();
-  for (const Transfer& transfer : packets_leaving_) end_packets(transfer, now);
+  for (const Transfer& transfer : packets_leaving_) {
+    end_packets(transfer, now);
+    let_next_move(now, context);
+  }
   packets_leaving_.clear();
   model_.settle(now);
   if (loads_) {
@@ -183,14 +189,16 @@ void FlowFabric::cancel_stopped(Time now) {
   for (std::uint32_t slot = 0; slot < graph.slot_count(); ++slot) {
     if (!graph.alive(FlowSlot(slot))) continue;
     const FlowOwner owner = owner_of(FlowSlot(slot));
-    if (is_stopped(owner.is_joint ? joint_[owner.slot].attempt : transfers_[owner.slot].transfer.attempt))
-      model_.cancel(FlowSlot(slot), now);
+    if (!is_stopped(owner.is_joint ? joint_[owner.slot].attempt : transfers_[owner.slot].transfer.attempt)) continue;
+    if (!owner.is_joint) leave_queue_pair(FlowSlot(slot));
+    model_.cancel(FlowSlot(slot), now);
   }
+  // Whoever waits on a queue pair is of the same attempt as what moves.
+  std::erase_if(next_parts_, [this](const NextPart& next) { return is_stopped(transfers_[next.part.slot].transfer.attempt); });
   for (std::uint32_t slot = 0; slot < transfers_.size(); ++slot) {
     if (transfers_[slot].flows_left == 0 || !is_stopped(transfers_[slot].transfer.attempt)) continue;
     transfers_[slot].flows_left = 0;
     free_transfers_.push_back(slot);
-    packet_flows_.erase(slot);
   }
   std::erase_if(packets_, [this](const auto& entry) { return is_stopped(std::get<AttemptId>(entry.first)); });
   std::erase_if(waiting_, [this](const auto& waiting) { return is_stopped(std::get<AttemptId>(waiting.first)); });
@@ -241,13 +249,11 @@ void FlowFabric::move_flows(Time now) {
     const auto is_same_link = [](const FlowLinkGraph::Hop& hop, LinkId link) { return hop.link == link; };
     const bool is_same_way = std::ranges::equal(graph.hops(slot), path.links, is_same_link);
     if (is_same_way && graph.has_loads(slot, path.loads)) continue;
-    const Duration path_delay =
-        delay_of(active, path.delay, queue_pair) + last_latency(false) + staging_.delay(active.transfer.destination);
     const FlowSlot to = model_.move(slot, path.links, path.loads, now);
-    note_flow(to, path_delay, queue_pair);
+    if (has_order(active)) order_.renumber(QueuePairName(active.transfer, queue_pair), slot.index(), to.index());
+    note_flow(to, delay_of(active, path.delay, queue_pair), queue_pair);
     if (congestion_ != nullptr) tell_congestion(to, active, nullptr);
     if (loads_) loads_->on_flow_starts(to, !active.is_of_packets);
-    if (active.is_of_packets) std::ranges::replace(packet_flows_.at(owner), slot, to);
   }
 }
 
@@ -271,15 +277,89 @@ std::uint32_t FlowFabric::account_of(const TransferFolding::FoldedPath& folded) 
   return by_relation[relation];
 }
 
+std::optional<FlowSlot> FlowFabric::moving_over(const QueuePairName& name) const {
+  const auto found = order_.moving(name, [this](std::uint32_t flow) { return name_of(FlowSlot(flow)); });
+  return found ? std::optional(FlowSlot(*found)) : std::nullopt;
+}
+
+std::optional<FlowSlot> FlowFabric::moving_before(const ActiveTransfer& active, std::uint32_t queue_pair) const {
+  if (!has_order(active)) return std::nullopt;
+  return moving_over(QueuePairName(active.transfer, queue_pair));
+}
+
+Fifo<FlowFabric::Part> FlowFabric::hold_back(FlowSlot moving, Time now) {
+  has_waited_ = true;
+  Fifo<Part> line = order_.hold_back(moving.index(), {owner_of(moving).slot, queue_pair_of(moving)});
+  model_.take_back(moving, now);
+  return line;
+}
+
+void FlowFabric::wait(FlowSlot moving, Part part) {
+  order_.wait(moving.index(), part,
+              [this](const Part& a, const Part& b) { return goes_before(transfers_[a.slot], transfers_[b.slot]); });
+  has_waited_ = true;
+}
+
+void FlowFabric::leave_queue_pair(FlowSlot flow) {
+  Fifo<Part> line = order_.end(flow.index());
+  if (line.empty()) return;
+  const Part next = line.front();
+  line.pop();
+  next_parts_.push_back({next, std::move(line)});
+}
+
+void FlowFabric::let_next_move(Time now, EventContext& context) {
+  for (NextPart& next : next_parts_) {
+    while (true) {
+      const std::uint32_t slot = next.part.slot;
+      ActiveTransfer& active = transfers_[slot];
+      const TransferFolding::FoldedPath folded = folded_path(active.transfer);
+      if (active.transfer.size > Bytes::zero()) {
+        const FlowPath path = path_of(active.transfer, next.part.queue_pair, active.inside_host);
+        const PathDelay path_delay = active.is_folded ? folded.delay : path.delay;
+        start_flow(active, next.part, path, folded, delay_of(active, path_delay, next.part.queue_pair), std::move(next.line));
+        break;
+      }
+      active.flows_left = 0;
+      finish(active, now + delay_of_empty(active, folded), now, context);
+      free_transfers_.push_back(slot);
+      if (next.line.empty()) break;
+      next.part = next.line.front();
+      next.line.pop();
+    }
+  }
+  next_parts_.clear();
+}
+
 void FlowFabric::end_packets(const Transfer& transfer, Time now) {
   const auto found = packets_.find(packets_key(transfer));
   if (found == packets_.end()) return;  // its attempt was stopped
   const std::uint32_t slot = found->second;
   packets_.erase(found);
-  for (const FlowSlot flow : packet_flows_.at(slot)) model_.cancel(flow, now);
-  packet_flows_.erase(slot);
-  transfers_[slot].flows_left = 0;
+  ActiveTransfer& active = transfers_[slot];
+  const std::uint32_t parts = parts_of(active);
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const FlowSlot flow = *moving_over(QueuePairName(active.transfer, i));
+    if (owner_of(flow).slot == slot) {
+      leave_queue_pair(flow);
+      model_.cancel(flow, now);
+    } else {
+      order_.leave_line(flow.index(), [&](const Part& part) { return part.slot == slot; });
+    }
+  }
+  active.flows_left = 0;
   free_transfers_.push_back(slot);
+}
+
+std::uint32_t FlowFabric::parts_of(const ActiveTransfer& active) const {
+  const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs, active.transfer.size.count()));
+}
+
+double FlowFabric::queue_pair_cap_bps(const ActiveTransfer& active) const {
+  const double cap_bps = settings_.queue_pair_cap_bps(active.inside_host);
+  if (active.inside_host) return cap_bps;
+  return std::min(cap_bps, staging_.cap_bps(active.transfer.source, active.transfer.destination) / parts_of(active));
 }
 
 void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, EventContext& context) {
@@ -298,72 +378,94 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
   const Duration entry =
       entry_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.source));
   active.start = now - entry;
-  const TransferFolding::FoldedPath folded = folding_ == nullptr ? TransferFolding::FoldedPath{} : folding_->path(transfer);
+  const TransferFolding::FoldedPath folded = folded_path(transfer);
   active.multiplicity = folded.multiplicity;
   active.is_folded = folded.folding != nullptr;
-  const std::uint32_t account = is_of_packets ? packets_account_ : account_of(folded);
   started_ += is_of_packets || is_control(transfer) ? 0 : folded.multiplicity;
-  const Duration last =
-      last_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.destination));
 
-  if (transfer.size == Bytes::zero()) {
-    const PathDelay path = active.is_folded ? folded.delay : path_of(transfer, 0, active.inside_host).delay;
-    const Duration delay = path.of_empty(settings_.wire_format.train(Bytes::zero())) + last;
-    active.ideal = entry + delay;
-    finish(active, now + delay, now, context);
-    return;
-  }
+  if (transfer.size == Bytes::zero()) return begin_empty(active, folded, entry, now, context);
   const std::uint32_t slot = take_slot(transfers_, free_transfers_);
   WEFT_CHECK(slot < FlowOwner::joint, "transfers under way are counted in 31 bits");
-
-  const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
-  const auto flows = static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs, transfer.size.count()));
-  const double staged_cap_bps = active.inside_host ? std::numeric_limits<double>::infinity()
-                                                   : staging_.cap_bps(transfer.source, transfer.destination) / flows;
-  const double cap_bps = std::min(settings_.queue_pair_cap_bps(active.inside_host), staged_cap_bps);
-  Duration shortest = Duration::max();
-  double only_way_bps = 0;  // of its slowest link; 0: there are several ways, or it is not known
-  for (std::uint32_t i = 0; i < flows; ++i) {
-    const Bytes part = part_of(transfer.size, queue_pairs, i);
-    const FlowPath path = path_of(transfer, i, active.inside_host);
-    FlowRequest request;
-    request.path = active.is_folded ? folded.links : path.links;
-    request.loads = active.is_folded ? folded.loads : path.loads;
-    request.account = account;
-    request.wire_bytes = is_of_packets ? endless : settings_.wire_bytes(part, active.inside_host);
-    request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / flows : 1.0;
-    request.cap_bps = cap_bps;
-    request.owner = slot;
-    if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
-    const FlowSlot flow = model_.start(request);
-    const Duration delay = delay_of(active, active.is_folded ? folded.delay : path.delay, i) + last;
-    note_flow(flow, delay, i);
-    if (congestion_ != nullptr) tell_congestion(flow, active, folded.folding);
-    if (loads_) loads_->on_flow_starts(flow, !is_of_packets);
-    if (is_of_packets) packet_flows_[slot].push_back(flow);
-    shortest = std::min(shortest, delay);
-    if (flows == 1) only_way_bps = path.slowest_bps;
-    if (is_of_packets || only_way_bps > 0) continue;
-    for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
-      const double load = path.loads.empty() ? 1.0 : path.loads[hop];
-      load_alone(path.links[hop], request.wire_bytes.in_bits() * load);
-    }
-  }
-  active.flows_left = flows;
-  active.has_several = flows > 1;
+  const std::uint32_t parts = parts_of(active);
+  active.flows_left = parts;
+  active.has_several = parts > 1;
+  transfers_[slot] = active;
   if (active.has_several) {
     if (arrivals_.size() <= slot) arrivals_.resize(transfers_.size());
     arrivals_[slot] = now;
   }
-  if (is_of_packets) {
-    packets_.emplace(packets_key(transfer), slot);
-  } else {
-    const Bytes largest = settings_.wire_bytes(part_of(transfer.size, queue_pairs, 0), active.inside_host);
-    const Duration moving = only_way_bps > 0 ? fluid_transmit_time(largest.in_bits() / std::min(cap_bps, only_way_bps), 1.0)
-                                             : moving_time_alone(largest, cap_bps);
-    active.ideal = entry + moving + shortest;
+  if (is_of_packets) packets_.emplace(packets_key(transfer), slot);
+
+  const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
+  Duration shortest = Duration::max();
+  double only_way_bps = 0;  // of its slowest link; 0: there are several ways, or it is not known
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const FlowPath path = path_of(transfer, i, active.inside_host);
+    const Duration delay = delay_of(active, active.is_folded ? folded.delay : path.delay, i);
+    const std::optional<FlowSlot> before = moving_before(active, i);
+    if (!before) {
+      start_flow(active, {slot, i}, path, folded, delay, {});
+    } else if (goes_before(active, transfers_[owner_of(*before).slot])) {
+      start_flow(active, {slot, i}, path, folded, delay, hold_back(*before, now));
+    } else {
+      wait(*before, {slot, i});
+    }
+    shortest = std::min(shortest, delay);
+    if (parts == 1) only_way_bps = path.slowest_bps;
+    if (is_of_packets || only_way_bps > 0) continue;
+    const Bytes wire_bytes = settings_.wire_bytes(part_of(transfer.size, queue_pairs, i), active.inside_host);
+    for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
+      const double load = path.loads.empty() ? 1.0 : path.loads[hop];
+      load_alone(path.links[hop], wire_bytes.in_bits() * load);
+    }
   }
+  if (is_of_packets) return;
+  const Bytes largest = settings_.wire_bytes(part_of(transfer.size, queue_pairs, 0), active.inside_host);
+  const double cap_bps = queue_pair_cap_bps(active);
+  const Duration moving = only_way_bps > 0 ? fluid_transmit_time(largest.in_bits() / std::min(cap_bps, only_way_bps), 1.0)
+                                           : moving_time_alone(largest, cap_bps);
+  transfers_[slot].ideal = entry + moving + shortest;
+}
+
+void FlowFabric::begin_empty(ActiveTransfer& active, const TransferFolding::FoldedPath& folded, Duration entry, Time now,
+                             EventContext& context) {
+  const Duration delay = delay_of_empty(active, folded);
+  active.ideal = entry + delay;
+  const std::optional<FlowSlot> before = moving_before(active, 0);
+  if (!before || goes_before(active, transfers_[owner_of(*before).slot])) return finish(active, now + delay, now, context);
+  const std::uint32_t slot = take_slot(transfers_, free_transfers_);
+  active.flows_left = 1;
   transfers_[slot] = active;
+  wait(*before, {slot, 0});
+}
+
+void FlowFabric::start_flow(const ActiveTransfer& active, Part part, const FlowPath& path,
+                            const TransferFolding::FoldedPath& folded, Duration delay, Fifo<Part> line) {
+  const Transfer& transfer = active.transfer;
+  const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
+  const Bytes payload = part_of(transfer.size, queue_pairs, part.queue_pair);
+  FlowRequest request;
+  request.path = active.is_folded ? folded.links : path.links;
+  request.loads = active.is_folded ? folded.loads : path.loads;
+  request.account = active.is_of_packets ? packets_account_ : account_of(folded);
+  request.wire_bytes = active.is_of_packets ? endless : settings_.wire_bytes(payload, active.inside_host);
+  request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / parts_of(active) : 1.0;
+  request.cap_bps = queue_pair_cap_bps(active);
+  request.owner = part.slot;
+  if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
+  const FlowSlot flow = model_.start(request);
+  note_flow(flow, delay, part.queue_pair);
+  if (has_order(active)) order_.begin(QueuePairName(transfer, part.queue_pair), flow.index(), std::move(line));
+  if (congestion_ != nullptr) tell_congestion(flow, active, folded.folding);
+  if (loads_) loads_->on_flow_starts(flow, !active.is_of_packets);
+}
+
+std::uint64_t FlowFabric::entering_of(const FlowCompletion& completion) const {
+  const FlowOwner owner(completion.owner);
+  if (!owner.is_joint) return std::uint64_t{transfers_[owner.slot].id.index()} << 32 | queue_pair_of(completion.flow);
+  FlowId last = joint_[owner.slot].members.front().id;
+  for (const JointOperation::Joined& member : joint_[owner.slot].members) last = std::max(last, member.id);
+  return std::uint64_t{last.index()} << 32;
 }
 
 void FlowFabric::note_flow(FlowSlot flow, Duration path_delay, std::uint32_t queue_pair) {
@@ -418,9 +520,15 @@ std::span<const LinkId> FlowFabric::links_of(const Transfer& transfer) {
 }
 
 bool FlowFabric::carries_only(LinkId link, std::uint32_t owner) const {
+  const auto is_its = [&](std::uint32_t slot) { return transfers_[slot].is_owned && transfers_[slot].owner == owner; };
   return std::ranges::all_of(model_.policy().graph().members(link), [&](const FlowLinkGraph::Member& member) {
     const FlowOwner of_flow = owner_of(member.flow);
-    return !of_flow.is_joint && transfers_[of_flow.slot].is_owned && transfers_[of_flow.slot].owner == owner;
+    if (of_flow.is_joint || !is_its(of_flow.slot)) return false;
+    const Fifo<Part>& line = order_.line_behind(member.flow.index());
+    for (std::uint32_t i = 0; i < line.size(); ++i) {
+      if (!is_its(line[i].slot)) return false;
+    }
+    return true;
   });
 }
 
@@ -432,18 +540,35 @@ std::vector<FlowFabric::UnderWay> FlowFabric::take_out(std::span<const LinkId> l
       if (member.is_first) flows.push_back(member.flow);
     }
   }
-  std::ranges::sort(flows, {}, [&](FlowSlot flow) { return transfers_[owner_of(flow).slot].id; });
+  struct Taken {
+    std::uint32_t slot = 0;
+    std::optional<FlowSlot> flow;  ///< nothing: it waits behind one
+  };
+  // What moves comes before what waits for it.
+  std::vector<Taken> parts;
+  for (const FlowSlot flow : flows) parts.push_back({owner_of(flow).slot, flow});
+  std::ranges::sort(parts, {}, [&](const Taken& part) { return transfers_[part.slot].id; });
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    const Fifo<Part> line = order_.end(parts[i].flow->index());
+    for (std::uint32_t at = 0; at < line.size(); ++at) parts.push_back({line[at].slot, std::nullopt});
+  }
   std::vector<UnderWay> taken;
-  for (const FlowSlot flow : flows) {
-    const std::uint32_t slot = owner_of(flow).slot;
+  for (const auto& [slot, flow] : parts) {
     ActiveTransfer& active = transfers_[slot];
-    taken.push_back({{active.transfer, active.owner},
-                     active.id,
-                     active.start,
-                     path_delays_[flow.index()],
-                     active.ideal - entry_latency(active.inside_host),
-                     model_.take_out(flow),
-                     active.inside_host});
+    UnderWay& one = taken.emplace_back();
+    one.owned = {active.transfer, active.owner};
+    one.id = active.id;
+    one.start = active.start;
+    one.ideal = active.ideal - entry_latency(active.inside_host);
+    one.inside_host = active.inside_host;
+    if (flow) {
+      one.path_delay = path_delays_[flow->index()];
+      one.progress = model_.take_out(*flow);
+    } else if (active.transfer.size == Bytes::zero()) {
+      one.path_delay = delay_of_empty(active, {});
+    } else {
+      one.path_delay = delay_of(active, path_of(active.transfer, 0, active.inside_host).delay, 0);
+    }
     active.flows_left = 0;
     free_transfers_.push_back(slot);
   }
@@ -462,12 +587,15 @@ void FlowFabric::adopt(const UnderWay& under_way) {
   active.is_owned = true;
   active.owner = under_way.owned.owner;
   const std::uint32_t slot = take_slot(transfers_, free_transfers_);
+  transfers_[slot] = active;
+  const QueuePairName name(transfer, 0);
+  if (const std::optional<FlowSlot> before = moving_over(name)) return wait(*before, {slot, 0});
   FlowRequest request = request_of_one_way(transfer, under_way.inside_host, settings_);
   request.path = hashed_path(transfer.source, transfer.destination, transfer.connection).links;
   request.owner = slot;
   const FlowSlot flow = model_.adopt(request, under_way.progress);
   note_flow(flow, under_way.path_delay, 0);
-  transfers_[slot] = active;
+  order_.begin(name, flow.index());
 }
 
 FlowId FlowFabric::new_id() {
@@ -487,93 +615,20 @@ void FlowFabric::catch_up(Time now) {
   if (resident_ != nullptr) resident_->catch_up(now);
 }
 
-void FlowFabric::join(const Transfer& transfer, Time now, EventContext& context) {
-  WEFT_CHECK(operations_ != nullptr, "operations in switches are registered");
-  WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
-  const JointKey key(transfer.attempt, transfer.destination, transfer.tag);
-  auto waiting = waiting_.find(key);
-  if (waiting == waiting_.end()) {
-    waiting = waiting_.emplace(key, take_slot(joint_, free_joint_)).first;
-    JointOperation& added = joint_[waiting->second];
-    added.operation = &operations_->at(transfer.destination);
-    added.attempt = transfer.attempt;
-    added.members.assign(added.operation->members.size(), {});
-    added.joined = 0;
-  }
-  const std::uint32_t slot = waiting->second;
-  JointOperation& joint = joint_[slot];
-  JointOperation::Joined& member = joint.members[joint.operation->member_at(transfer.source)];
-  WEFT_CHECK(member.id.is_none(), "a member joins an operation once");
-  member = {transfer, FlowId(next_id_++), now};
-  ++started_;
-  if (++joint.joined < joint.members.size()) return;
-  waiting_.erase(waiting);
-  begin_joint(slot, now, context);
-}
-
-void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context) {
-  JointOperation& joint = joint_[slot];
-  const SwitchOperation& operation = *joint.operation;
-  Bytes operand;
-  for (const JointOperation::Joined& member : joint.members) {
-    const Bytes size = member.transfer.size;
-    operand = operation.kind == SwitchOperationKind::all_gather ? operand + size : std::max(operand, size);
-  }
-  joint.begun = now;
-  joint.moving_alone = Duration::zero();
-  if (operand == Bytes::zero()) {
-    finish_joint(slot, now, context);
-    return;
-  }
-  FlowRequest request;
-  request.path = operation.links;
-  request.loads = operation.loads;
-  request.wire_bytes = settings_.operation_wire_bytes(operand, operation.inside_host);
-  if (settings_.priorities == Priorities::strict) {
-    for (const JointOperation::Joined& member : joint.members) {
-      request.priority = std::max(request.priority, static_cast<std::uint8_t>(member.transfer.priority));
-    }
-  }
-  request.owner = FlowOwner::joint | slot;
-  const FlowSlot flow = model_.start(request);
-  note_flow(flow, Duration::zero(), 0);
-  if (loads_) loads_->on_flow_starts(flow, true);
-  if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.attempt});
-  for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {
-    load_alone(operation.links[hop], request.wire_bytes.in_bits() * operation.loads[hop]);
-  }
-  joint.moving_alone = moving_time_alone(request.wire_bytes, request.cap_bps);
-}
-
-void FlowFabric::finish_joint(std::uint32_t slot, Time now, EventContext& context) {
-  JointOperation& joint = joint_[slot];
-  const SwitchOperation& operation = *joint.operation;
-  for (std::size_t i = 0; i < joint.members.size(); ++i) {
-    const JointOperation::Joined& member = joint.members[i];
-    const std::optional<Duration> way = operation.members[i].result_delay;
-    const Duration delay = way ? *way + last_latency(operation.inside_host) : settings_.completion_latency;
-    ++finished_;
-    payload_bytes_ += member.transfer.size;
-    context.send(host_entity(member.transfer.source), delay, transfer_delivered, member.transfer);
-    if (observer_ == nullptr) continue;
-    FinishedTransfer finished;
-    finished.id = member.id;
-    finished.transfer = member.transfer;
-    finished.transfer.destination = operation.top;
-    finished.start = member.entered - entry_latency(operation.inside_host);
-    finished.end = now + delay;
-    finished.ideal = (joint.begun - finished.start) + joint.moving_alone + delay;
-    finished.inside_host = operation.inside_host;
-    observer_->on_transfer_finished(finished);
-  }
-  joint.operation = nullptr;
-  free_joint_.push_back(slot);
+Duration FlowFabric::last_delay(const ActiveTransfer& active) const {
+  return last_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(active.transfer.destination));
 }
 
 Duration FlowFabric::delay_of(const ActiveTransfer& active, PathDelay path, std::uint32_t queue_pair) const {
-  if (active.inside_host) return path.fixed;
+  if (active.inside_host) return path.fixed + last_delay(active);
   if (settings_.queue_pair_rate_max) path.limit_to(static_cast<double>(settings_.queue_pair_rate_max->in_bps()));
-  return path.of(settings_.wire_format.train(part_of(active.transfer.size, settings_.queue_pairs, queue_pair)));
+  return path.of(settings_.wire_format.train(part_of(active.transfer.size, settings_.queue_pairs, queue_pair))) +
+         last_delay(active);
+}
+
+Duration FlowFabric::delay_of_empty(const ActiveTransfer& active, const TransferFolding::FoldedPath& folded) {
+  const PathDelay path = active.is_folded ? folded.delay : path_of(active.transfer, 0, active.inside_host).delay;
+  return path.of_empty(settings_.wire_format.train(Bytes::zero())) + last_delay(active);
 }
 
 FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host) {
@@ -601,84 +656,5 @@ FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t
 }
 
 EntityId FlowFabric::host_entity(NodeId endpoint) const { return entity_of_host_[topology_.node(endpoint).host.index()]; }
-
-FlowFabricCounters FlowFabric::counters() const {
-  FlowFabricCounters counters;
-  counters.transfers_started = started_;
-  counters.transfers_finished = finished_;
-  counters.flows_started = model_.flows_started();
-  counters.flows_active_peak = model_.active_flows_peak();
-  counters.solves = model_.solves();
-  counters.rate_changes = model_.rate_changes();
-  counters.payload_bytes = payload_bytes_;
-  return counters;
-}
-
-void FlowFabric::add_folded(const FlowModel::CountedBytes& counted, std::vector<Bytes>& by_link) const {
-  struct OfFolding {
-    std::map<LinkId, Bytes> of_representatives;
-    std::vector<Bytes> moved;  // by relation
-  };
-  std::unordered_map<const LinkFolding*, OfFolding> by_folding;
-  for (std::size_t account = 0; account < counted.by_account.size(); ++account) {
-    const auto& [folding, relation] = accounts_[account];
-    if (folding == nullptr) continue;
-    OfFolding& of_folding = by_folding[folding];
-    for (const auto& [link, bytes] : counted.by_account[account]) of_folding.of_representatives[link] += bytes;
-    if (of_folding.moved.size() <= relation) of_folding.moved.resize(relation + 1);
-    of_folding.moved[relation] = counted.moved[account];
-  }
-  // order-free: sums of whole bytes
-  for (auto& [folding, of_folding] : by_folding) {
-    for (const auto& [link, representative] : folding->representatives()) {
-      const auto found = of_folding.of_representatives.find(representative);
-      if (found != of_folding.of_representatives.end()) by_link[link.index()] += found->second;
-    }
-    if (folding->relations_counted() == 0) continue;
-    of_folding.moved.resize(folding->relations_counted());
-    folding->add_hashed(topology_, settings_, of_folding.moved, by_link);
-  }
-}
-
-std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end, Time now) const {
-  FlowModel::CountedBytes counted = model_.link_bytes(now);
-  std::vector<Bytes> bytes = std::move(counted.by_link);
-  add_folded(counted, bytes);
-  std::vector<LinkUsage> usage(bytes.size());
-  for (std::uint32_t i = 0; i < bytes.size(); ++i) {
-    usage[i].bytes = bytes[i];
-    usage[i].mean_utilization = mean_utilization(usage[i].bytes, topology_.link(LinkId(i)).rate, end - begin);
-  }
-  return usage;
-}
-
-std::vector<UnfinishedTransfer> FlowFabric::unfinished() const {
-  std::vector<LinkId> stalled_at(transfers_.size(), LinkId::none());
-  std::vector<LinkId> joint_stalled_at(joint_.size(), LinkId::none());
-  for (const StalledFlow& flow : model_.stalled_flows()) {
-    const FlowOwner owner(flow.owner);
-    (owner.is_joint ? joint_stalled_at : stalled_at)[owner.slot] = flow.link;
-  }
-  std::vector<UnfinishedTransfer> unfinished;
-  for (std::size_t slot = 0; slot < transfers_.size(); ++slot) {
-    const ActiveTransfer& active = transfers_[slot];
-    if (active.flows_left > 0 && !active.is_of_packets)
-      unfinished.push_back({active.id, active.transfer, active.start, stalled_at[slot]});
-  }
-  for (std::size_t slot = 0; slot < joint_.size(); ++slot) {
-    const JointOperation& joint = joint_[slot];
-    if (joint.operation == nullptr || joint.joined < joint.members.size()) continue;
-    const JointOperation::Joined& first = joint.members.front();
-    UnfinishedTransfer& added = unfinished.emplace_back();
-    added.id = first.id;
-    added.transfer = first.transfer;
-    added.transfer.destination = joint.operation->top;
-    added.start = first.entered - entry_latency(joint.operation->inside_host);
-    added.stalled_at = joint_stalled_at[slot];
-  }
-  std::sort(unfinished.begin(), unfinished.end(),
-            [](const UnfinishedTransfer& a, const UnfinishedTransfer& b) { return a.id < b.id; });
-  return unfinished;
-}
 
 }  // namespace weft

@@ -11,9 +11,9 @@
 //   leaves     when the last of its queue pairs has moved the wire bytes of its part
 //   sent       leaves + completion_latency, at the source
 //   delivered  last over all queue pairs: its leaving + the delay of its path + receive_latency
-// All transfers that enter or end at one instant are one batch and one solve. Transfers inside a
-// host, operations in switches, cables that fail, stopped attempts and packets beside flows:
-// docs/internals/flow_mode.md.
+// All transfers that enter or end at one instant are one batch and one solve. Queue pairs move one
+// transfer after another (network/flow/queue_pair_order). Transfers inside a host, operations in
+// switches, cables that fail, stopped attempts, packets beside flows: docs/internals/flow_mode.md.
 //
 // Invariants
 //   1. A transfer that enters gets exactly one transfer_sent and one transfer_delivered; a member
@@ -43,6 +43,7 @@
 #include "network/flow/flow_model.hpp"
 #include "network/flow/flow_settings.hpp"
 #include "network/flow/inside_host.hpp"
+#include "network/flow/queue_pair_order.hpp"
 #include "network/flow/staging.hpp"
 #include "network/flow/transfer_folding.hpp"
 #include "network/in_network/switch_operations.hpp"
@@ -116,7 +117,7 @@ class FlowFabric final : public Entity {
   }
   /// All links that a transfer may take. Valid until the next call.
   std::span<const LinkId> links_of(const Transfer& transfer);
-  /// Whether a link carries nothing but transfers of an owner.
+  /// Whether a link carries nothing but transfers of an owner, and nothing else waits to.
   bool carries_only(LinkId link, std::uint32_t owner) const;
   bool is_stopped(AttemptId attempt) const {
     return !attempt.is_none() && attempt.index() < stopped_.size() && stopped_[attempt.index()];
@@ -201,9 +202,52 @@ class FlowFabric final : public Entity {
   using PacketsKey = std::tuple<AttemptId, NodeId, NodeId, std::uint32_t, std::uint64_t>;
   static PacketsKey packets_key(const Transfer& t) { return {t.attempt, t.source, t.destination, t.connection, t.tag}; }
 
+  /// What one queue pair of a transfer crosses.
+  struct FlowPath {
+    std::span<const LinkId> links;
+    std::span<const double> loads;  ///< empty: 1 each
+    PathDelay delay;
+    double slowest_bps = 0;  ///< of links that all carry all of it, each once; 0: it is not known
+  };
+  /// What a queue pair carries of a transfer.
+  struct Part {
+    std::uint32_t slot = 0;
+    std::uint32_t queue_pair = 0;
+  };
+  struct NextPart {
+    Part part;
+    Fifo<Part> line;  ///< behind it
+  };
+
   enum class Origin : std::uint8_t { host, packets, resident };
   void begin(const OwnedTransfer& entering, Origin origin, Time now, EventContext& context);
+  void begin_empty(ActiveTransfer& active, const TransferFolding::FoldedPath& folded, Duration entry, Time now,
+                   EventContext& context);
   void end_packets(const Transfer& transfer, Time now);
+  /// Queue pairs that a transfer with bytes goes over.
+  std::uint32_t parts_of(const ActiveTransfer& active) const;
+  double queue_pair_cap_bps(const ActiveTransfer& active) const;
+  /// Flows of a list are each a connection of its own.
+  static bool has_order(const ActiveTransfer& active) { return !active.transfer.attempt.is_none() || active.is_of_packets; }
+  QueuePairName name_of(FlowSlot flow) const {
+    return QueuePairName(transfers_[owner_of(flow).slot].transfer, queue_pair_of(flow));
+  }
+  /// The flow that moves over the queue pair; nothing: it is free.
+  std::optional<FlowSlot> moving_over(const QueuePairName& name) const;
+  /// The flow that a new part of a transfer has to wait for.
+  std::optional<FlowSlot> moving_before(const ActiveTransfer& active, std::uint32_t queue_pair) const;
+  /// Whether it goes before what moves or waits on its queue pair: both entered at one instant.
+  static bool goes_before(const ActiveTransfer& entering, const ActiveTransfer& other) {
+    return entering.start == other.start && goes_first(entering.transfer, other.transfer);
+  }
+  /// It does not move yet, though it began to at `now`. Returns it and those that wait behind it.
+  Fifo<Part> hold_back(FlowSlot moving, Time now);
+  void wait(FlowSlot moving, Part part);
+  /// The flow is over, or stands for others no longer.
+  void leave_queue_pair(FlowSlot flow);
+  void let_next_move(Time now, EventContext& context);
+  /// Grows in the order in which transfers entered. Requires: a completion of this instant.
+  std::uint64_t entering_of(const FlowCompletion& completion) const;
   void join(const Transfer& transfer, Time now, EventContext& context);
   /// Ends all that belongs to attempts that have been stopped.
   void cancel_stopped(Time now);
@@ -226,17 +270,19 @@ class FlowFabric final : public Entity {
   void settle(EventContext& context);
   void finish(const ActiveTransfer& active, Time arrival, Time now, EventContext& context);
   void plan_settle(Time at, EventContext& context);
-  /// What one queue pair of a transfer crosses.
-  struct FlowPath {
-    std::span<const LinkId> links;
-    std::span<const double> loads;  ///< empty: 1 each
-    PathDelay delay;
-    double slowest_bps = 0;  ///< of links that all carry all of it, each once; 0: it is not known
-  };
   /// Valid until the next call.
   FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host);
-  /// From the last byte's departure until it has arrived.
+  /// Bytes of it begin to move, and others wait behind them.
+  void start_flow(const ActiveTransfer& active, Part part, const FlowPath& path, const TransferFolding::FoldedPath& folded,
+                  Duration delay, Fifo<Part> line);
+  TransferFolding::FoldedPath folded_path(const Transfer& transfer) const {
+    return folding_ == nullptr ? TransferFolding::FoldedPath{} : folding_->path(transfer);
+  }
+  /// From the last byte's departure until the destination knows that it has arrived.
   Duration delay_of(const ActiveTransfer& active, PathDelay path, std::uint32_t queue_pair) const;
+  Duration delay_of_empty(const ActiveTransfer& active, const TransferFolding::FoldedPath& folded);
+  /// From having arrived until the destination knows.
+  Duration last_delay(const ActiveTransfer& active) const;
   /// A queue pair of the transfer being started takes so much over a link.
   void load_alone(LinkId link, double wire_bits);
   /// Of the queue pairs told of since the last call: when the last of them has left if nothing else
@@ -284,14 +330,17 @@ class FlowFabric final : public Entity {
   std::vector<std::uint32_t> free_transfers_;
   std::vector<JointOperation> joint_;  ///< by slot
   std::vector<std::uint32_t> free_joint_;
-  std::multimap<PacketsKey, std::uint32_t> packets_;                       ///< slots of transfers
-  std::unordered_map<std::uint32_t, std::vector<FlowSlot>> packet_flows_;  ///< by these
+  std::multimap<PacketsKey, std::uint32_t> packets_;  ///< slots of transfers
   /// Slots of operations that not all members have joined.
   std::map<JointKey, std::uint32_t> waiting_;
   /// By slot of a transfer of several queue pairs: the latest arrival of those that have left.
   std::vector<Time> arrivals_;
   std::vector<Duration> path_delays_;       ///< by flow slot; the last latency included
   std::vector<std::uint32_t> queue_pairs_;  ///< by flow slot, as far as one was not 0
+  QueuePairOrder<Part> order_;              ///< of flow slots
+  std::vector<NextPart> next_parts_;        ///< that begin to move at this instant
+  /// Some transfer did: flows may begin in another order than transfers.
+  bool has_waited_ = false;
   /// Settle events under way, latest first.
   std::vector<Time> planned_;
   std::vector<FlowCompletion> done_;

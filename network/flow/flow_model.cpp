@@ -90,6 +90,11 @@ void FlowModel::cancel(FlowSlot slot, Time now) {
   changed_ = true;
 }
 
+void FlowModel::take_back(FlowSlot slot, Time now) {
+  cancel(slot, now);
+  --flows_started_;
+}
+
 FlowSlot FlowModel::move(FlowSlot slot, std::span<const LinkId> path, std::span<const double> loads, Time now) {
   WEFT_CHECK(queue_.finish(slot) > now, "a flow that ends goes nowhere else");
   const FlowLinkGraph& graph = policy_->graph();

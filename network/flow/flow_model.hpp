@@ -120,6 +120,8 @@ class FlowModel {
   /// The flow leaves before its end; its capacity is free after settle(). Requires: it is under way
   /// and does not end by `now`.
   void cancel(FlowSlot flow, Time now);
+  /// The flow does not begin after all. Requires: it began at `now`.
+  void take_back(FlowSlot flow, Time now);
   /// The flow goes on over other links with what is left of it. Returns its new slot. Requires: as
   /// cancel().
   FlowSlot move(FlowSlot flow, std::span<const LinkId> path, std::span<const double> loads, Time now);

@@ -8,13 +8,15 @@
 // same times to the tick: nothing in there depends on anything outside these links. As there, all
 // that happens at one instant is one batch: take_left(), then begin() of each, then settle().
 // A flow that is alone on its links gets what the slowest of them can carry, whatever others do:
-// only those that meet are flows of the model.
+// only those that meet are flows of the model. Those that wait for one of their connection are on
+// no link.
 // Threads: belongs to one thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <span>
 #include <utility>
@@ -24,6 +26,7 @@
 #include "core/values/units.hpp"
 #include "network/flow/flow_model.hpp"
 #include "network/flow/flow_settings.hpp"
+#include "network/flow/queue_pair_order.hpp"
 #include "network/network_model.hpp"
 #include "network/routing/path_delay.hpp"
 #include "network/transfer_records.hpp"
@@ -69,7 +72,7 @@ class PrivateFlows {
   Duration entry_latency(bool inside_host) const { return inside_host ? settings_->nvlink_latency : settings_->wqe_latency; }
   /// It enters at `now`. The way stays where it is until it has left.
   void begin(const Transfer& transfer, const PrivateWay& way, Time now, PrivateFlowsObserver& observer);
-  /// It goes on with what it has done elsewhere.
+  /// It goes on with what it has done elsewhere; after those before it on its connection.
   void adopt(const UnderWay& under_way, const FlowProgress& progress);
   void take_left(Time now, PrivateFlowsObserver& observer);
   void settle(Time now) { model_.settle(now); }
@@ -84,7 +87,8 @@ class PrivateFlows {
   std::vector<Bytes> link_bytes(Time now) const;
   /// Of what has left.
   std::span<const Bytes> bytes_of_left() const { return model_.bytes_of_ended(); }
-  /// In order of entering, with how far each has come.
+  /// In order of entering, with how far each has come; then those whose bytes have not begun, with
+  /// FlowProgress(), of a connection in order.
   std::vector<std::pair<UnderWay, FlowProgress>> under_way() const;
 
  private:
@@ -93,6 +97,7 @@ class PrivateFlows {
     UnderWay under_way;
     std::uint64_t number = 0;
     bool is_free = true;
+    bool waits = false;  ///< for those before it on its connection
     bool is_alone = false;
     FlowSlot flow;          ///< of the model; if it is not alone
     FlowProgress progress;  ///< if it is
@@ -103,8 +108,22 @@ class PrivateFlows {
     std::uint32_t alone = 0;  ///< the place of one that is alone on it + 1; 0: none is
   };
   static double rate_alone(const FlowRequest& request, const PrivateWay& way);
+  /// What of the connection moves; nothing: it is free.
+  std::optional<std::uint32_t> moving_before(const Transfer& transfer) const;
+  QueuePairName name_of(std::uint32_t slot) const { return QueuePairName(places_[slot].under_way.transfer, 0); }
+  std::uint32_t take_place(const UnderWay& under_way);
+  /// Whether it goes before what moves or waits on its connection: both entered at one instant.
+  static bool goes_before(const UnderWay& entering, const UnderWay& other) {
+    return entering.start == other.start && goes_first(entering.transfer, other.transfer);
+  }
+  void wait(const UnderWay& under_way, std::uint32_t moving);
+  /// It does not move yet, though it began to at `now`.
+  void hold_back(std::uint32_t slot, Time now);
+  /// Its bytes begin to move.
+  void move(std::uint32_t slot, Time now, Fifo<std::uint32_t> line);
   /// `progress`: as if it were alone, if it is new.
-  void add(const UnderWay& under_way, const FlowRequest& request, const FlowProgress& progress, bool is_new);
+  void add(std::uint32_t slot, const FlowRequest& request, const FlowProgress& progress, bool is_new);
+  void leave(std::uint32_t slot, Time now, PrivateFlowsObserver& observer);
   FlowRequest request_of(const UnderWay& under_way) const;
   /// Others come to its links.
   void let_meet(std::uint32_t slot);
@@ -118,6 +137,7 @@ class PrivateFlows {
   std::vector<std::uint32_t> free_places_;
   std::vector<std::uint32_t> place_of_flow_;  ///< by flow slot
   std::uint64_t count_ = 0;
+  QueuePairOrder<std::uint32_t> order_;  ///< of places
   std::vector<OnLink> on_link_;
   std::size_t alone_ = 0;  ///< how many are
   /// Of those that are alone; some have met others since.

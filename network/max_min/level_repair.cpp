@@ -10,7 +10,8 @@ namespace weft {
 
 namespace {
 
-constexpr std::size_t members_ahead = 16;  // flows of a link fetched before they are looked at
+// Flows of a link that are fetched before they are looked at.
+constexpr std::size_t members_fetched_ahead = 16;
 
 /// Of the flows of a link, those that want a share of it or more, and what the others leave to
 /// them. No branches, as none could be foreseen.
@@ -251,7 +252,7 @@ void LevelRepair::sum(std::uint32_t id) {
   double wanted = 0;
   double weight = 0;
   const auto fetch = [&](std::size_t i) { cache::fetch(&flows[members[i].flow.index()], sizeof(LevelState::Flow)); };
-  cache::visit_ahead(members.size(), members_ahead, fetch, [&](std::size_t i) {
+  cache::visit_ahead(members.size(), members_fetched_ahead, fetch, [&](std::size_t i) {
     const LevelState::Flow& flow = flows[members[i].flow.index()];
     const Share of_flow{amount_of<all_one>(flow, members[i]), flow.without(id)};
     shares[i] = of_flow;

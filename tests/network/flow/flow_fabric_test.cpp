@@ -328,6 +328,144 @@ TEST(FlowFabric, RunsUnderAnotherPolicy) {
   EXPECT_EQ(outcome.sent.at(1), at(Duration::ns(21'200)));
 }
 
+// --- Transfers of one connection ----------------------------------------------------------------
+
+/// Of no headers, and 1 us of latency before all else.
+FlowSettings fluid_settings(const char* queue_pairs = "1") {
+  return settings_with({{"protocol", "none"}, {"queue_pairs", queue_pairs}});
+}
+
+// Of three transfers of 1 Mbit to host 2, which takes 10 us for each, two are of one connection of
+// host 0: that one moves at half of the rate until the first is done, and so does host 1. Then the
+// second has the link, at whose end it would be behind host 1 if each had a third of it.
+TEST(FlowFabric, AQueuePairMovesOneTransferAfterAnother) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[2], kMegabit, 0)},
+                                       {Time::zero(), transfer(ends[0], ends[2], kMegabit, 1)},
+                                       {Time::zero(), transfer(ends[1], ends[2], kMegabit, 2)}};
+  const Outcome one = run(*topology, fluid_settings(), script);
+  EXPECT_EQ(one.sent.at(0), at(Duration::ns(1'200) + Duration::us(20)));
+  EXPECT_EQ(one.sent.at(2), at(Duration::ns(1'200) + Duration::us(20)));
+  EXPECT_EQ(one.sent.at(1), at(Duration::ns(1'200) + Duration::us(30)));
+  EXPECT_EQ(one.counters.flows_started, 3U);
+  // Another connection, or priority, is another queue pair: a third for each.
+  for (const auto& [connection, priority] : {std::pair(1U, 0), std::pair(0U, 1)}) {
+    std::vector<Planned> apart = script;
+    apart[1].transfer = transfer(ends[0], ends[2], kMegabit, 1, connection, static_cast<std::uint8_t>(priority));
+    const Outcome outcome =
+        run(*topology, settings_with({{"protocol", "none"}, {"queue_pairs", "1"}, {"priorities", "none"}}), apart);
+    for (const std::uint64_t tag : {0U, 1U, 2U}) EXPECT_EQ(outcome.sent.at(tag), at(Duration::ns(1'200) + Duration::us(30)));
+  }
+  // Transfers of a flow list are connections by themselves.
+  std::vector<Planned> list = script;
+  for (Planned& planned : list) planned.transfer.attempt = AttemptId::none();
+  const Outcome of_list = run(*topology, fluid_settings(), list);
+  for (const std::uint64_t tag : {0U, 1U, 2U}) EXPECT_EQ(of_list.sent.at(tag), at(Duration::ns(1'200) + Duration::us(30)));
+}
+
+// Two queue pairs at 50 Gb/s. The first transfer has 3 bytes: 2 and 1. The second has 4: 2 and 2.
+// A byte takes 0.08 ns at 100 Gb/s. The second queue pair is free after 2 bytes' time and goes on
+// at once; the first transfer's last byte leaves after 3, the second's after all 7.
+TEST(FlowFabric, EachQueuePairGoesOnByItself) {
+  const auto topology = star("2");
+  const auto ends = topology->endpoints();
+  const Outcome outcome = run(*topology, fluid_settings("2"),
+                              {{Time::zero(), transfer(ends[0], ends[1], 3, 0)}, {Time::zero(), transfer(ends[0], ends[1], 4, 1)}});
+  // 2 bytes' time at half of the rate each for one byte of both, then one more of the first beside
+  // the second's.
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(1'200) + Duration::ticks(32)));
+  EXPECT_EQ(outcome.sent.at(1), at(Duration::ns(1'200) + Duration::ticks(56)));
+  EXPECT_EQ(outcome.links[0].bytes, Bytes::of(7));
+}
+
+// What has no bytes goes before those that enter with it, waits for what entered before, and holds
+// nobody up. Control messages wait for nobody.
+TEST(FlowFabric, WhatHasNoBytesWaitsForItsQueuePair) {
+  const auto topology = star("2");
+  const auto ends = topology->endpoints();
+  const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[1], kMegabit, 5)},
+                                       {Time::zero(), transfer(ends[0], ends[1], 0, 6)},
+                                       {at(Duration::us(2)), transfer(ends[0], ends[1], 0, 2)},
+                                       {at(Duration::us(3)), transfer(ends[0], ends[1], kMegabit, 1)},
+                                       {at(Duration::us(2)), transfer(ends[0], ends[1], 0, 9, control_connection)}};
+  const Outcome outcome = run(*topology, fluid_settings(), script);
+  EXPECT_EQ(outcome.sent.at(6), at(Duration::ns(1'200)));
+  EXPECT_EQ(outcome.sent.at(5), at(Duration::ns(1'200) + Duration::us(10)));
+  EXPECT_EQ(outcome.sent.at(2), outcome.sent.at(5));
+  EXPECT_EQ(outcome.sent.at(1), at(Duration::ns(1'200) + Duration::us(20)));
+  EXPECT_EQ(outcome.delivered.at(9) - outcome.delivered.at(6), Duration::us(2));
+  EXPECT_EQ(outcome.counters.transfers_finished, 4U);
+  EXPECT_TRUE(outcome.unfinished.empty());
+}
+
+// Expectation: the order in which a host hands over what enters at one instant changes nothing.
+TEST(FlowFabric, WhatEntersAtOneInstantHasNoOrder) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  RandomStream random(34, 0, 0);
+  std::vector<Planned> script;
+  for (std::uint64_t tag = 0; tag < 40; ++tag) {
+    const auto bytes = static_cast<std::int64_t>(random.below(4) == 0 ? 0 : 1 + random.below(200'000));
+    script.push_back({at(Duration::us(static_cast<std::int64_t>(5 * random.below(6)))),
+                      transfer(ends[random.below(2)], ends[2], bytes, tag, static_cast<std::uint32_t>(random.below(2)))});
+  }
+  for (const char* const queue_pairs : {"1", "3"}) {
+    const Outcome expected = run(*topology, fluid_settings(queue_pairs), script);
+    EXPECT_EQ(expected.sent.size(), script.size());
+    for (int round = 0; round < 10; ++round) {
+      std::vector<Planned> other = script;
+      for (std::size_t i = other.size() - 1; i > 0; --i) std::swap(other[i], other[random.below(i + 1)]);
+      const Outcome outcome = run(*topology, fluid_settings(queue_pairs), other);
+      EXPECT_EQ(outcome.sent, expected.sent);
+      EXPECT_EQ(outcome.delivered, expected.delivered);
+      EXPECT_EQ(outcome.counters.flows_started, expected.counters.flows_started);
+      for (std::size_t link = 0; link < outcome.links.size(); ++link)
+        EXPECT_EQ(outcome.links[link].bytes, expected.links[link].bytes);
+    }
+  }
+}
+
+// Attempt 1 is stopped while one of its transfers moves and two wait; attempt 0's second goes on as
+// if nothing had been.
+TEST(FlowFabric, AStoppedStayLeavesNothingThatWaits) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  std::vector<Planned> script;
+  for (std::uint64_t tag = 0; tag < 6; ++tag) {
+    Transfer one = transfer(ends[0], ends[1], tag == 5 ? 0 : kMegabit, tag);
+    one.attempt = AttemptId(static_cast<std::uint32_t>(tag % 2));
+    script.push_back({at(Duration::ns(static_cast<std::int64_t>(tag))), one});
+  }
+  const Outcome outcome =
+      run(*topology, fluid_settings(), script, nullptr, 1, PartitionAutomatic{}, nullptr, {{at(Duration::us(11)), AttemptId(1)}});
+  ASSERT_EQ(outcome.sent.size(), 3U);
+  EXPECT_TRUE(outcome.unfinished.empty());
+  // 0.5 Mbit by 11 us, and the rest alone, but for a nanosecond in which attempt 0 was by itself.
+  EXPECT_NEAR(outcome.sent.at(0).in_s(), 16.2e-6, 1.1e-9);
+  EXPECT_NEAR(outcome.sent.at(2).in_s(), 26.2e-6, 1.1e-9);
+  EXPECT_NEAR(outcome.sent.at(4).in_s(), 36.2e-6, 1.1e-9);
+}
+
+TEST(FlowFabric, WhatWaitsForAStalledTransferSaysWhere) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  std::vector<double> capacities = link_capacities_bps(*topology);
+  const LinkId dead = topology->out_links(ends[0])[0];
+  capacities[dead.index()] = 0;
+  for (const char* const queue_pairs : {"1", "2"}) {
+    const Outcome outcome = run(*topology, fluid_settings(queue_pairs),
+                                {{Time::zero(), transfer(ends[0], ends[2], kMegabit, 0)},
+                                 {at(Duration::us(1)), transfer(ends[0], ends[2], kMegabit, 1)},
+                                 {at(Duration::us(2)), transfer(ends[0], ends[2], 0, 2)},
+                                 {Time::zero(), transfer(ends[1], ends[2], kMegabit, 3)}},
+                                policy_called("max_min", capacities));
+    EXPECT_EQ(outcome.sent.size(), 1U);
+    ASSERT_EQ(outcome.unfinished.size(), 3U);
+    for (const UnfinishedTransfer& one : outcome.unfinished) EXPECT_EQ(one.stalled_at, dead);
+  }
+}
+
 std::vector<Planned> random_script(const Topology& topology, std::uint32_t seed, int count) {
   RandomStream random(seed, 0, 1);
   const auto ends = topology.endpoints();
@@ -817,6 +955,24 @@ TEST(CablesThatFail, FlowsStandStillUntilRoutesChange) {
   }
 }
 
+// A second transfer waits for the first, which goes on over the other spine after 200 ms; then it
+// takes that way as well.
+TEST(CablesThatFail, WhatWaitsTakesTheOtherWay) {
+  const auto topology = two_ways();
+  const FlowSettings settings = plain_settings();
+  std::vector<Planned> script = {long_transfer(*topology), long_transfer(*topology)};
+  script[0].transfer.attempt = script[1].transfer.attempt = AttemptId(0);
+  script[1].transfer.tag = 2;
+  const Outcome whole = run(*topology, settings, script);
+  EXPECT_EQ(whole.delivered.at(2) - whole.delivered.at(1), Duration::s(1));
+  const LinkId cable = crossed_by_first(*topology, settings);
+  const Outcome other_way = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, nullptr, {},
+                                {{at(Duration::ms(300)), {cable, 0}}}, Duration::ms(200));
+  EXPECT_EQ(other_way.delivered.at(1) - whole.delivered.at(1), Duration::ms(200));
+  EXPECT_EQ(other_way.delivered.at(2) - whole.delivered.at(2), Duration::ms(200));
+  EXPECT_NEAR(static_cast<double>(other_way.links[cable.index()].bytes.count()), 0.3 * 12.5e9, 1e5);
+}
+
 // Sprayed over two spines at 50 Gb/s each; when one is out, all stands still, as each of its parts
 // does; then all goes over the other.
 TEST(CablesThatFail, SprayedFlowsNarrow) {
@@ -937,11 +1093,17 @@ TEST(FlowsBesidePackets, HaveTheirShare) {
                 {enters, gbps(100)}, {from, gbps(50)}, {until, gbps(100)}, {enters + Duration::us(1200), gbps(0)}}));
   EXPECT_EQ(beside.counters.transfers_started, 1U);
   for (std::uint32_t link = 0; link < topology->link_count(); ++link) EXPECT_EQ(beside.links[link].bytes, alone.links[link].bytes);
-  // Packets without an end, and two transfers alike, of which one ends.
+  // Packets without an end, and two transfers alike, of which one ends: one after the other on one
+  // queue pair they have a half from 200 us on. So the 800 us that are left, and the latency at the
+  // start, take twice as long.
   const Outcome twice = with({{from, packets_start, packets}, {from, packets_start, packets}, {until, packets_end, packets}});
-  // A third for 400 us, which costs 266.7, and a half from then on: the 666.7 us and the latency at
-  // the start that are left take twice as long.
-  EXPECT_NEAR((twice.delivered.at(1) - alone.delivered.at(1)).in_s(), (800e-6 + 2000e-6) / 3 + settings.wqe_latency.in_s(), 1e-10);
+  EXPECT_EQ(twice.delivered.at(1) - alone.delivered.at(1), Duration::us(800) + settings.wqe_latency);
+  // On two: a third for 400 us, which costs 266.7, and a half from then on: the 666.7 us and the
+  // latency that are left take twice as long.
+  Transfer other = packets;
+  other.connection = 1;
+  const Outcome on_two = with({{from, packets_start, packets}, {from, packets_start, other}, {until, packets_end, packets}});
+  EXPECT_NEAR((on_two.delivered.at(1) - alone.delivered.at(1)).in_s(), (800e-6 + 2000e-6) / 3 + settings.wqe_latency.in_s(), 1e-10);
   EXPECT_TRUE(twice.unfinished.empty());
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,7 +30,7 @@ struct Drawn {
     std::size_t way = 0;
     Transfer transfer;
   };
-  std::vector<Start> starts;  ///< tags are their places
+  std::vector<Start> starts;
 };
 
 /// Of different sizes and priorities, one to three links each, some of them of odd rates; many
@@ -49,11 +50,14 @@ Drawn drawn(RandomStream& random) {
     }
   }
   Time at = Time::zero() + Duration::us(5);
-  for (std::uint64_t tag = 0; tag < 60; ++tag) {
+  for (std::uint64_t place = 0; place < 60; ++place) {
+    const std::uint64_t tag = place ^ 3;  // those told of first do not come first
     if (random.below(3) > 0) at += Duration::ns(static_cast<std::int64_t>(random.below(20'000)));
-    const auto bytes = static_cast<std::int64_t>(1 + random.below(1'000'000));
-    all.starts.push_back({at, random.below(all.ways.size()),
-                          transfer(NodeId(0), NodeId(1), bytes, tag, 0, static_cast<std::uint8_t>(random.below(2)))});
+    const auto bytes = random.below(10) == 0 ? 0 : static_cast<std::int64_t>(1 + random.below(1'000'000));
+    const std::size_t way = random.below(all.ways.size());
+    const auto connection = static_cast<std::uint32_t>(2 * way + random.below(2));
+    all.starts.push_back(
+        {at, way, transfer(NodeId(0), NodeId(1), bytes, tag, connection, static_cast<std::uint8_t>(random.below(2)))});
   }
   return all;
 }
@@ -72,27 +76,57 @@ struct Outcome {
   std::vector<Bytes> bytes_half;  ///< at an instant on the way
 };
 
-/// With all of them as flows of one model.
+/// With all that move as flows of one model. Of each connection and priority the first of those
+/// that are not done moves, and one without bytes is done as soon as it is the first. Of an instant
+/// those without bytes come first, and then by tag.
 Outcome by_model(const Drawn& drawn, const FlowSettings& settings, Time half) {
   FlowModel model(policy_called("max_min", drawn.capacities_bps));
   Outcome outcome;
   std::size_t next = 0;
+  // Places among the starts.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<std::size_t>> lines;
+  const auto line_of = [&](std::size_t place) -> std::deque<std::size_t>& {
+    const Transfer& transfer = drawn.starts[place].transfer;
+    return lines[{transfer.connection, transfer.priority}];
+  };
+  const auto move_first = [&](std::deque<std::size_t>& line, Time at) {
+    for (; !line.empty(); line.pop_front()) {
+      const Drawn::Start& start = drawn.starts[line.front()];
+      if (start.transfer.size == Bytes::zero()) {
+        outcome.told.left[start.transfer.tag] = at + settings.completion_latency;
+        continue;
+      }
+      FlowRequest request;
+      request.path = drawn.ways[start.way].links;
+      request.wire_bytes = settings.wire_bytes(start.transfer.size, false);
+      request.cap_bps = settings.queue_pair_cap_bps(false);
+      request.owner = static_cast<std::uint32_t>(line.front());
+      request.priority = static_cast<std::uint8_t>(start.transfer.priority);
+      model.start(request);
+      return;
+    }
+  };
   std::vector<FlowCompletion> done;
   while (next < drawn.starts.size() || model.active_flows() > 0) {
     const Time at = std::min(model.next_completion(), next < drawn.starts.size() ? drawn.starts[next].at : Time::max());
     if (outcome.bytes_half.empty() && at > half) outcome.bytes_half = model.link_bytes(half).by_link;
     done.clear();
     model.take_completions(at, done);
-    for (const FlowCompletion& one : done) outcome.told.left[one.owner] = at + settings.completion_latency;
-    for (; next < drawn.starts.size() && drawn.starts[next].at == at; ++next) {
-      const Drawn::Start& start = drawn.starts[next];
-      FlowRequest request;
-      request.path = drawn.ways[start.way].links;
-      request.wire_bytes = settings.wire_bytes(start.transfer.size, false);
-      request.cap_bps = settings.queue_pair_cap_bps(false);
-      request.owner = start.transfer.tag;
-      request.priority = static_cast<std::uint8_t>(start.transfer.priority);
-      model.start(request);
+    for (const FlowCompletion& one : done) {
+      outcome.told.left[drawn.starts[one.owner].transfer.tag] = at + settings.completion_latency;
+      line_of(one.owner).pop_front();
+      move_first(line_of(one.owner), at);
+    }
+    std::vector<std::size_t> entering;
+    for (; next < drawn.starts.size() && drawn.starts[next].at == at; ++next) entering.push_back(next);
+    std::ranges::sort(entering, {}, [&](std::size_t place) {
+      const Transfer& transfer = drawn.starts[place].transfer;
+      return std::pair(transfer.size > Bytes::zero(), transfer.tag);
+    });
+    for (const std::size_t place : entering) {
+      std::deque<std::size_t>& line = line_of(place);
+      line.push_back(place);
+      if (line.size() == 1) move_first(line, at);
     }
     model.settle(at);
   }
