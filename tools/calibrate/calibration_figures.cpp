@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "core/text/counted.hpp"
 #include "core/text/readable.hpp"
 #include "tools/calibrate/markup.hpp"
+#include "tools/calibrate/night_date.hpp"
 #include "tools/calibrate/svg_chart.hpp"
 
 namespace weft {
@@ -337,18 +337,10 @@ double error_of_share(std::span<const CdfPoint> cdf, double share) {
 
 // --- Nights ---
 
-/// Days since 1970 of "2026-01-31..."; none if it is no date.
-std::optional<double> day_of(std::string_view text) {
-  if (text.size() < 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
-  const auto number = [&](std::size_t from, std::size_t size) {
-    unsigned n = 0;
-    const char* end = text.data() + from + size;
-    return std::from_chars(text.data() + from, end, n).ptr == end ? n : 0U;
-  };
-  const std::chrono::year_month_day date(std::chrono::year(static_cast<int>(number(0, 4))), std::chrono::month(number(5, 2)),
-                                         std::chrono::day(number(8, 2)));
-  if (!date.ok()) return std::nullopt;
-  return static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count());
+/// Without a time behind it.
+std::string short_date(const std::string& date) {
+  std::string day = date.substr(0, 10);
+  return day_of(day) ? day : date;
 }
 
 /// Where nights stand: at their days if these are dates that rise, else one beside the other.
@@ -356,10 +348,11 @@ std::vector<double> places_of_nights(std::span<const NightPoint> nights) {
   std::vector<double> places;
   bool are_days = true;
   for (const NightPoint& night : nights) {
-    const std::optional<double> day = day_of(night.date);
-    if (!day || (!places.empty() && *day <= places.back())) are_days = false;
+    const std::optional<std::chrono::sys_days> day = day_of(short_date(night.date));
+    const double place = day ? static_cast<double>(day->time_since_epoch().count()) : 0;
+    if (!day || (!places.empty() && place <= places.back())) are_days = false;
     if (!are_days) break;
-    places.push_back(*day);
+    places.push_back(place);
   }
   if (are_days) return places;
   places.clear();
@@ -367,20 +360,17 @@ std::vector<double> places_of_nights(std::span<const NightPoint> nights) {
   return places;
 }
 
-/// "2026-01-31", without a time.
-std::string short_date(const std::string& date) { return day_of(date) ? date.substr(0, 10) : date; }
-
 bool is_known(const NightPoint& night) {
   return std::isfinite(night.uncalibrated_mape) || std::isfinite(night.drift) || std::isfinite(night.published_mape);
 }
 
 std::string nights_table(std::span<const NightPoint> nights) {
-  HtmlTable table("Mean absolute errors by night, the latest first", "wwfffw",
-                  {"night", "status", "uncalibrated", "drift", "published", "alarm"});
+  HtmlTable table("Mean absolute errors by night, the latest first", "wwffffw",
+                  {"night", "status", "uncalibrated", "drift", "median drift", "published", "alarm"});
   for (std::size_t i = nights.size(); i-- > 0;) {
     const NightPoint& night = nights[i];
     table.add_row({night.date, night.status, percent_figure(night.uncalibrated_mape), percent_figure(night.drift),
-                   percent_figure(night.published_mape), night.alarm ? "yes" : ""});
+                   percent_figure(night.drift_median), percent_figure(night.published_mape), night.alarm ? "yes" : ""});
   }
   return table.to_html();
 }
@@ -594,14 +584,17 @@ std::string nights_figure(std::span<const NightPoint> nights, const std::optiona
   }
   for (std::size_t i = 0; i < nights.size(); ++i) {
     if (!nights[i].alarm) continue;
-    const double error = nights[i].drift;
+    // Where it is above the threshold.
+    const double error = nights[i].drift_median;
     chart.add_mark({places[i], std::isfinite(error) ? error : y.maximum}, SvgChart::Mark::triangle, "alarm",
-                   fmt::format("{}: alarm, drift {}", nights[i].date, percent_figure(error)));
+                   fmt::format("{}: alarm, drift {}, in the median {}", nights[i].date, percent_figure(nights[i].drift),
+                               percent_figure(error)));
   }
   std::vector<LegendEntry> entries = {{"stroke uncalibrated", "uncalibrated"},
                                       {"stroke reference", "drift: predictions of the reference profile from those of the fit"},
                                       {"stroke published", "published profile"}};
-  if (has_threshold) entries.push_back({"stroke threshold", fmt::format("drift threshold {}", percent_figure(*drift_threshold))});
+  if (has_threshold)
+    entries.push_back({"stroke threshold", fmt::format("threshold of the median drift {}", percent_figure(*drift_threshold))});
   if (alarms > 0) entries.push_back({"alarm", "alarm"});
   if (gaps > 0) entries.push_back({"gap", "night without errors: refused"});
   return section(

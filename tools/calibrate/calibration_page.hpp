@@ -32,9 +32,10 @@ struct NightPoint {
   /// Mean difference of what the reference profile, which is not fitted anew, predicts from what
   /// the night's fit does.
   double drift = 0;
+  double drift_median = 0;    ///< of the nights that an alarm goes by
   double published_mape = 0;  ///< with the profile that holds after the night
   std::string status;         ///< as of the page
-  bool alarm = false;         ///< the drift was beyond the threshold
+  bool alarm = false;         ///< say, the median drift was beyond the threshold
 };
 
 struct CalibrationPage {
@@ -49,7 +50,7 @@ struct CalibrationPage {
   std::map<std::string, std::string> parameter_meanings;
   std::vector<TimedError> times;
   std::vector<NightPoint> nights;  ///< in their order
-  /// Share beyond which a drift is an alarm.
+  /// Share beyond which a median drift is an alarm.
   std::optional<double> drift_threshold;
 
   std::string to_html() const;

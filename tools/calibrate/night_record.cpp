@@ -59,6 +59,8 @@ std::string NightRecord::to_json() const {
   json["hold_out_mape_before"] = known(hold_out_before);
   json["hold_out_mape_after"] = known(hold_out_after);
   json["drift"] = known(drift);
+  json["drift_median"] = known(drift_median);
+  json["reference"] = reference;
   json["alarms"] = alarms;
   json["parameters"] = nlohmann::ordered_json::array();
   for (const CalibrationProfile::Parameter& p : parameters) {
@@ -84,6 +86,8 @@ NightRecord NightRecord::read(const std::string& path) {
     night.hold_out_before = value_of(json.at("hold_out_mape_before"));
     night.hold_out_after = value_of(json.at("hold_out_mape_after"));
     night.drift = value_of(json.at("drift"));
+    night.drift_median = value_of(json.at("drift_median"));
+    night.reference = json.at("reference");
     night.alarms = json.at("alarms").get<std::vector<std::string>>();
     for (const nlohmann::json& from : json.at("parameters")) {
       CalibrationProfile::Parameter& to = night.parameters.emplace_back();

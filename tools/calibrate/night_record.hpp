@@ -41,6 +41,10 @@ struct NightRecord {
   double hold_out_after = unknown;   ///< and by the night's own fit.
   /// Mean difference of the reference's predictions from those of the fit, as a share.
   double drift = unknown;
+  /// The same in the median of this night and those just before it.
+  double drift_median = unknown;
+  /// Night of the reference's profile. Empty: there was none, or the values in force became it.
+  std::string reference;
   std::vector<std::string> alarms;
   /// Of the fit: name, value, low, high, knowledge.
   std::vector<CalibrationProfile::Parameter> parameters;

@@ -11,19 +11,19 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
-#include <regex>
 #include <utility>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "core/check.hpp"
 #include "core/engine/parallel_loop.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/values/median.hpp"
 #include "tools/calibrate/fit_page.hpp"
 #include "tools/calibrate/fitted_profile.hpp"
+#include "tools/calibrate/night_date.hpp"
 #include "tools/calibrate/profile_use.hpp"
 #include "tools/calibrate/times_table.hpp"
 #include "tools/results/output_file.hpp"
@@ -304,16 +304,42 @@ class Night {
     double sum = 0;
     for (const std::size_t i : matched_) sum += std::abs(reference_s_[i] / fitted_s[i] - 1);
     record_.drift = sum / static_cast<double>(matched_.size());
-    if (!(record_.drift <= config_.drift_max)) {
-      record_.alarms.push_back(
-          fmt::format("predictions of the reference, of {}, are {} off on average from those of tonight's fit, more than {}",
-                      night_of(*reference_), percent_text(record_.drift), percent_text(config_.drift_max)));
-    }
+    record_.reference = night_of(*reference_);
+    const std::vector<double> drifts = recent_drifts();
+    record_.drift_median = median(drifts);
+    tell_of_drift(drifts.size());
     const auto first = std::ranges::find(nights_, reference_->night, &NightRecord::date);
     if (first == nights_.end() || record_.published_mape - first->published_mape <= config_.drift_max) return;
     record_.alarms.push_back(fmt::format("the values in force are {} off the night's times, those of {} were {} off that night's",
                                          percent_text(record_.published_mape), reference_->night,
                                          percent_text(first->published_mape)));
+  }
+
+  /// Of the nights of the last days, this one's first. Days and not nights: where nights are rare,
+  /// those of weeks before say nothing of what the machine is now.
+  std::vector<double> recent_drifts() const {
+    const std::string first_day = date_of(*day_of(record_.date) - std::chrono::days(config_.drift_days - 1));
+    std::vector<double> drifts = {record_.drift};
+    for (const NightRecord& night : nights_) {
+      if (night.date >= first_day && night.date < record_.date && night.reference == record_.reference)
+        drifts.push_back(night.drift);
+    }
+    return drifts;
+  }
+
+  /// An alarm, or a note where only the night by itself would be one.
+  void tell_of_drift(std::size_t nights) {
+    const bool is_alarm = !(record_.drift_median <= config_.drift_max);
+    if (!is_alarm && record_.drift <= config_.drift_max) return;
+    std::string text = fmt::format("predictions of the reference, of {}, are {} off on average from those of tonight's fit",
+                                   record_.reference, percent_text(record_.drift));
+    if (nights > 1) text += fmt::format(", and {} in the median of the last {} nights", percent_text(record_.drift_median), nights);
+    const std::string maximum = percent_text(config_.drift_max);
+    if (is_alarm) {
+      record_.alarms.push_back(fmt::format("{}, more than {}", text, maximum));
+    } else {
+      result_.notes.push_back(fmt::format("{}: no alarm, as the median is not more than {}", text, maximum));
+    }
   }
 
   void record() {
@@ -354,7 +380,7 @@ class Night {
     }
     page_.drift_threshold = config_.drift_max;
     for (const NightRecord& night : nights_) {
-      page_.nights.push_back({night.date, night.uncalibrated_mape, night.drift, night.published_mape,
+      page_.nights.push_back({night.date, night.uncalibrated_mape, night.drift, night.drift_median, night.published_mape,
                               std::string(to_text(night.status)), !night.alarms.empty()});
     }
     OutputFile file(std::filesystem::path(config_.history) / "index.html");
@@ -367,16 +393,16 @@ class Night {
     const std::filesystem::path history(config_.history);
     CsvFile nights(history / "nights.csv",
                    "date,status,alarm,rows,matched,outliers,uncalibrated_mape,reference_mape,published_mape,hold_out_mape_before,"
-                   "hold_out_mape_after,drift,reasons");
+                   "hold_out_mape_after,drift,drift_median,reference,reasons");
     CsvFile parameters(history / "parameters.csv", "date,status,parameter,value,low,high,knowledge");
     for (const NightRecord& night : nights_) {
       nights.text(night.date).text(to_text(night.status)).number(std::uint64_t{!night.alarms.empty()});
       nights.number(night.rows).number(night.matched).number(night.outliers);
       for (const double share : {night.uncalibrated_mape, night.reference_mape, night.published_mape, night.hold_out_before,
-                                 night.hold_out_after, night.drift}) {
+                                 night.hold_out_after, night.drift, night.drift_median}) {
         nights.number_if_known(share);
       }
-      nights.text(fmt::format("{}", fmt::join(night.reasons, "; "))).end_row();
+      nights.text(night.reference).text(fmt::format("{}", fmt::join(night.reasons, "; "))).end_row();
       for (const CalibrationProfile::Parameter& p : night.parameters) {
         parameters.text(night.date).text(to_text(night.status)).text(p.name).text(p.value).text(p.low).text(p.high);
         parameters.text(to_text(p.knowledge)).end_row();
@@ -409,23 +435,9 @@ class Night {
 
 }  // namespace
 
-std::string yesterday() {
-  constexpr std::time_t day_s = 24 * 60 * 60;
-  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr) - day_s));
+NightResult run_night(const NightlyConfig& config, const NightOptions& options) {
+  WEFT_CHECK(day_of(options.date), "a night is of a day");
+  return Night(config, options).run();
 }
-
-void check_date(const std::string& date, const SourcePlace& place) {
-  const std::regex form("(\\d{4})-(\\d{2})-(\\d{2})");
-  std::smatch parts;
-  if (std::regex_match(date, parts, form)) {
-    const std::chrono::year_month_day given{std::chrono::year(std::stoi(parts[1])),
-                                            std::chrono::month(static_cast<unsigned>(std::stoi(parts[2]))),
-                                            std::chrono::day(static_cast<unsigned>(std::stoi(parts[3])))};
-    if (given.ok()) return;
-  }
-  fail("bad-value", fmt::format("{} is no date", in_quotes(date)), place, "write year, month and day: 2026-01-31");
-}
-
-NightResult run_night(const NightlyConfig& config, const NightOptions& options) { return Night(config, options).run(); }
 
 }  // namespace weft

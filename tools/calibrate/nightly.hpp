@@ -14,9 +14,11 @@
 //   publish  the profile is replaced at once: whoever reads it finds the old or the new one whole,
 //            also where the program is killed. Then the night's record is written, and the page.
 // Drift is the mean difference of what the reference predicts, the first profile published, from
-// what the night's fit does. There is an alarm where it is more than drift_max, or where the error
-// of the values in force is by more larger than it was on the reference's night; outliers count in
-// both.
+// what the night's fit does. There is an alarm where it is more than drift_max in the median over
+// the nights of the last drift_days days, this one among them, that were held against the same
+// reference: a fit is as noisy as what was measured that night, and of hundreds some are far off.
+// There is another where the error of the values in force is by more larger than it was on the
+// reference's night. Outliers count in both.
 // Of one date, a second night replaces the first, unless it is refused and the first was published.
 // Threads: one night of a history at a time, which a lock sees to.
 #pragma once
@@ -33,7 +35,7 @@
 namespace weft {
 
 struct NightOptions {
-  std::string date;  ///< "2026-01-31"
+  std::string date;  ///< as check_date() takes it
   /// The values in force after this night are the reference from now on.
   bool accepts_drift = false;
   CalibrationOptions fit;                  ///< but for its journal
@@ -48,11 +50,6 @@ struct NightResult {
   bool stopped = false;  ///< nothing was published or recorded; the same night goes on from there
   std::vector<std::string> notes;
 };
-
-/// In UTC: "2026-01-31".
-std::string yesterday();
-/// Throws InputError [bad-value] unless it is such a date.
-void check_date(const std::string& date, const SourcePlace& place);
 
 /// Throws InputError: [night-in-progress], [cannot-write], and what is wrong with the
 /// configuration, its scenarios, the published profile or the history. What is wrong with the

@@ -41,6 +41,13 @@ NightlyConfig NightlyConfig::read(const std::string& path) {
   take(message.has_unmatched_max(), "unmatched_max", message.unmatched_max(), config.unmatched_max);
   take(message.has_far_off_max(), "far_off_max", message.far_off_max(), config.far_off_max);
   take(message.has_rows_min(), "rows_min", message.rows_min(), config.rows_min);
+  if (message.has_drift_days()) config.drift_days = message.drift_days();
+  constexpr std::uint32_t drift_days_max = 365;
+  if (config.drift_days < 1 || config.drift_days > drift_days_max) {
+    diagnostics.error("out-of-range",
+                      fmt::format("drift_days is {}, and a number of days from 1 to {}", config.drift_days, drift_days_max),
+                      document.places().of(message, "drift_days"), "write 1 for alarms that go by one night alone");
+  }
   diagnostics.throw_if_errors();
   return config;
 }

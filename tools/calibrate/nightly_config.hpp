@@ -6,6 +6,7 @@
 // Threads: values.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct NightlyConfig {
   std::vector<std::string> fit;  ///< as FitSpace has them
   std::string profile;           ///< file that is published
   std::string history;           ///< folder
-  // Shares; see calibrate.proto.
+  // Shares, and a number of days; see calibrate.proto.
   double drift_max = 0.05;
+  std::uint32_t drift_days = 7;
   double unreadable_max = 0.01;
   double unmatched_max = 0.01;
   double far_off_max = 0.05;

@@ -168,6 +168,7 @@ void print_night(const NightResult& night) {
   print_share("error of times held out, with the fit", record.hold_out_after);
   print_share("error with the values in force", record.published_mape);
   print_share("drift from the reference", record.drift);
+  print_share("drift, median of the last nights", record.drift_median);
   fmt::print("\n{}: {}", record.date, to_text(record.status));
   for (const std::string& reason : record.reasons) fmt::print("\n  {}", reason);
   for (const std::string& alarm : record.alarms) fmt::print("\nalarm: {}", alarm);

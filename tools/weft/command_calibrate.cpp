@@ -21,6 +21,7 @@
 #include "tools/calibrate/calibrator.hpp"
 #include "tools/calibrate/fit_page.hpp"
 #include "tools/calibrate/fitted_profile.hpp"
+#include "tools/calibrate/night_date.hpp"
 #include "tools/calibrate/nightly.hpp"
 #include "tools/calibrate/profile_use.hpp"
 #include "tools/calibrate/times_table.hpp"

@@ -47,7 +47,7 @@ CalibrationProfile::Parameter parameter(const std::string& name) {
 }
 
 NightPoint night(const std::string& date, double uncalibrated, double drift, double published) {
-  return {date, uncalibrated, drift, published, "published", false};
+  return {date, uncalibrated, drift, drift, published, "published", false};
 }
 
 /// Before they are half as long as measured, after a hundredth too long.
@@ -266,6 +266,7 @@ TEST(CalibrationPage, NightsHaveGapsAndAlarms) {
   std::vector<NightPoint> nights = {night("2026-02-27", 0.2, 0.02, 0.02), night("2026-02-28T02:15:00Z", 0.2, 0.04, 0.02),
                                     night("2026-03-01", not_known, not_known, not_known), night("2026-03-02", 0.2, 0.05, 0.02)};
   nights[1].alarm = nights[3].alarm = true;
+  nights[3].drift_median = 0.035;
   nights[2].status = "refused: no flows";
   const std::string html = nights_figure(nights, 0.03);
   EXPECT_EQ(fault_of_xml(html), "");
@@ -278,10 +279,11 @@ TEST(CalibrationPage, NightsHaveGapsAndAlarms) {
   EXPECT_EQ(count_of(html, "class=\"area gap\""), 1U);
   EXPECT_EQ(count_of(html, "class=\"mark gap-mark\""), 1U);
   EXPECT_EQ(count_of(html, "class=\"mark alarm\""), 2U);
+  EXPECT_TRUE(has(html, "<title>2026-03-02: alarm, drift 5.00 %, in the median 3.50 %</title>"));
   EXPECT_EQ(count_of(html, "class=\"line threshold\""), 1U);
   EXPECT_TRUE(has(html, "<title>2026-03-01: refused: no flows</title>"));
-  EXPECT_TRUE(
-      has(html, "<th scope=\"row\">2026-03-01</th><td class=\"words\">refused: no flows</td><td>-</td><td>-</td><td>-</td>"));
+  EXPECT_TRUE(has(
+      html, "<th scope=\"row\">2026-03-01</th><td class=\"words\">refused: no flows</td><td>-</td><td>-</td><td>-</td><td>-</td>"));
   EXPECT_FALSE(has(nights_figure(nights, {}), "threshold"));
 }
 

@@ -16,6 +16,7 @@
 #include "calibration/search.hpp"
 #include "core/text/diagnostics.hpp"
 #include "tests/validation/scenario_run.hpp"
+#include "tools/calibrate/night_date.hpp"
 
 namespace weft::nightly_test {
 
@@ -129,6 +130,72 @@ TEST_F(Nights, PublishWhatPredictsBetterAndTellHowFarTheFirstProfileIsOff) {
   EXPECT_EQ(all[1].date, "2026-02-01");
   EXPECT_EQ(read_table(path("nights/nights.csv")).size(), 3U);
   EXPECT_EQ(read_table(path("nights/parameters.csv")).at(2).at("parameter"), "flow.network_efficiency");
+}
+
+// The first night, whose profile is the reference, does not count.
+TEST_F(Nights, AlarmWhereTheMedianOfTheLastDaysIsFarOff) {
+  write_config("drift_days: 5");
+  const auto made = [&](int day, double efficiency) {
+    const std::string date = fmt::format("2026-01-{:02}", day);
+    measure(date, efficiency);
+    return night(date);
+  };
+  EXPECT_TRUE(std::isnan(made(1, 0.9).record.drift_median));
+  for (const int day : {2, 3}) EXPECT_TRUE(made(day, 0.9).record.alarms.empty()) << day;
+  const NightResult outlier = made(4, 0.6);
+  EXPECT_GT(outlier.record.drift, 0.05);
+  EXPECT_LT(outlier.record.drift_median, 1e-3);
+  EXPECT_TRUE(outlier.record.alarms.empty());
+  EXPECT_EQ(outlier.record.reference, "2026-01-01");
+  ASSERT_FALSE(outlier.notes.empty());
+  EXPECT_NE(outlier.notes.back().find("in the median of the last 3 nights: no alarm"), std::string::npos) << outlier.notes.back();
+  EXPECT_TRUE(made(5, 0.9).record.alarms.empty());
+  // It lasts, but for a night that was not measured: three of the nights of 4, 5, 7 and 8 are off.
+  const NightRecord seventh = made(7, 0.6).record;
+  EXPECT_NEAR(seventh.drift_median, seventh.drift / 2, 1e-3);  // of 3, 4, 5 and 7
+  const NightRecord eighth = made(8, 0.6).record;
+  EXPECT_NEAR(eighth.drift_median, eighth.drift, 1e-3);
+  ASSERT_EQ(eighth.alarms.size(), 1U);
+  EXPECT_NE(eighth.alarms[0].find("in the median of the last 4 nights, more than 5.00 %"), std::string::npos) << eighth.alarms[0];
+  // Ten days later there are no others.
+  const NightRecord later = made(18, 0.9).record;
+  EXPECT_EQ(later.drift_median, later.drift);
+  EXPECT_TRUE(later.alarms.empty());
+}
+
+TEST_F(Nights, CountOnlyThoseHeldAgainstTheSameReference) {
+  for (const char* date : {"2026-01-01", "2026-01-02", "2026-01-03"}) {
+    measure(date, std::string(date) == "2026-01-01" ? 0.9 : 0.6);
+    night(date);
+  }
+  measure("2026-01-04", 0.6);
+  const NightRecord accepted = night("2026-01-04", true).record;
+  EXPECT_EQ(accepted.reference, "");
+  measure("2026-01-05", 0.9);
+  const NightRecord first = night("2026-01-05").record;
+  EXPECT_EQ(first.reference, "2026-01-04");
+  EXPECT_EQ(first.drift_median, first.drift);
+  EXPECT_EQ(first.alarms.size(), 1U);
+  // Made again, it counts once; made late, nights after it do not count.
+  measure("2026-01-06", 0.6);
+  const NightRecord second = night("2026-01-06").record;
+  EXPECT_DOUBLE_EQ(second.drift_median, (first.drift + second.drift) / 2);
+  EXPECT_EQ(night("2026-01-06").record.drift_median, second.drift_median);
+  const NightRecord again = night("2026-01-05").record;
+  EXPECT_EQ(again.drift_median, again.drift);
+}
+
+TEST_F(Nights, OfOneDayAlarmByThemselves) {
+  for (const char* date : {"2026-01-01", "2026-01-02", "2026-01-03"}) {
+    measure(date, 0.9);
+    night(date);
+  }
+  measure("2026-01-04", 0.6);
+  EXPECT_TRUE(night("2026-01-04").record.alarms.empty());
+  write_config("drift_days: 1");
+  const NightRecord alone = night("2026-01-04").record;
+  EXPECT_EQ(alone.drift_median, alone.drift);
+  EXPECT_EQ(alone.alarms.size(), 1U);
 }
 
 TEST_F(Nights, KeepWhatIsInForceWhereAValueWouldLeaveItsRange) {
@@ -264,14 +331,14 @@ TEST_F(Nights, TakeSettingsOfTheirScenarios) {
 }
 
 TEST_F(Nights, ConfigurationsThatLackSomethingAreRefused) {
-  folder_.write("bad.textproto", "case { scenario: \"cluster.textproto\" measured: \"m.csv\" } drift_max: 5");
+  folder_.write("bad.textproto", "case { scenario: \"cluster.textproto\" measured: \"m.csv\" } drift_max: 5 drift_days: 0");
   try {
     NightlyConfig::read(path("bad.textproto"));
     FAIL() << "no error";
   } catch (const InputError& error) {
     std::vector<std::string> codes;
     for (const Diagnostic& found : error.diagnostics()) codes.push_back(found.code);
-    EXPECT_EQ(codes, (std::vector<std::string>{"missing-field", "missing-field", "missing-field", "out-of-range"}));
+    EXPECT_EQ(codes, (std::vector<std::string>{"missing-field", "missing-field", "missing-field", "out-of-range", "out-of-range"}));
   }
 }
 
@@ -280,6 +347,7 @@ TEST_F(Nights, TheExampleOfTheTimerCanBeRead) {
   EXPECT_EQ(config.cases.at(0).measured.at(0), "/var/lib/weft/measured/fct-{date}.csv");
   EXPECT_EQ(config.fit.size(), 3U);
   EXPECT_EQ(config.drift_max, 0.05);
+  EXPECT_EQ(config.drift_days, NightlyConfig().drift_days);
 }
 
 TEST(NightRecord, IsReadAsItWasWritten) {
@@ -291,6 +359,8 @@ TEST(NightRecord, IsReadAsItWasWritten) {
   night.matched = 4;
   night.outliers = 1;
   night.uncalibrated_mape = 0.25;
+  night.drift_median = 0.125;
+  night.reference = "2026-01-01";
   night.alarms = {"far"};
   night.parameters.emplace_back();
   night.parameters[0].name = "flow.wqe_latency";
@@ -303,6 +373,8 @@ TEST(NightRecord, IsReadAsItWasWritten) {
   EXPECT_EQ(read.to_json(), night.to_json());
   EXPECT_EQ(read.uncalibrated_mape, 0.25);
   EXPECT_TRUE(std::isnan(read.drift));
+  EXPECT_EQ(read.drift_median, 0.125);
+  EXPECT_EQ(read.reference, "2026-01-01");
   const auto code_with = [&](const std::string& from, const std::string& to) {
     std::string text = night.to_json();
     text.replace(text.find(from), from.size(), to);
@@ -317,8 +389,8 @@ TEST(NightRecord, IsReadAsItWasWritten) {
 
 TEST(CheckDate, TakesDaysThatThereAre) {
   for (const char* good : {"2026-01-31", "2024-02-29"}) EXPECT_EQ(code_of([&] { check_date(good, {}); }), "") << good;
-  for (const char* bad :
-       {"2026-02-29", "2026-1-31", "31.1.2026", "2026-13-01", "2026-01-01x", "2026- 1- 1", "-026-01-01", "2026-+1-01", ""})
+  for (const char* bad : {"2026-02-29", "2026-1-31", "abcd-01-01", "31.1.2026", "2026-13-01", "2026-01-01x", "2026- 1- 1",
+                          "-026-01-01", "2026-+1-01", ""})
     EXPECT_EQ(code_of([&] { check_date(bad, {}); }), "bad-value") << bad;
 }
 
