@@ -32,7 +32,7 @@ constexpr double radius_max = 0.25;
 constexpr double radius_of_interval = 2;        // times half an interval, for the second lines
 constexpr std::size_t pairs_per_parameter = 4;  // of drawn points, on opposite sides
 constexpr int rounds = 3;
-constexpr double smooth_weight = 0.96;      // of an error whose jumps are a fifth of what it is
+constexpr double smooth_from = 0.96;        // of an error whose jumps are a fifth of what it is
 constexpr double smooth_per_parameter = 5;  // or all errors count as smooth
 constexpr double made_up_from = 0.05;       // of what it does, what others cannot make up for
 constexpr double same_direction = 1e-6;     // of the square of a column's length
@@ -46,9 +46,11 @@ constexpr std::uint32_t purpose_samples = 1;
 
 /// Errors as straight lines of places.
 struct Lines {
-  Vector at;       ///< by error, at the centre
-  Matrix slopes;   ///< error by parameter
-  Vector weights;  ///< by error: less where it jumps by more than errors are large, else 1
+  Vector at;      ///< by error, at the centre
+  Matrix slopes;  ///< error by parameter
+  /// By error: less than 1 where it jumps by more than errors are large.
+  Vector smoothness;
+  Vector weights;  ///< the same times its weight
   Vector scatter;  ///< by parameter: how long jumps alone make a weighted column
 };
 
@@ -62,8 +64,9 @@ double deviation_of(std::vector<double> values) {
 
 class Bootstrap {
  public:
-  Bootstrap(std::span<const FitParameter> parameters, const ErrorsAt& errors_at, const ConfidenceOptions& options)
-      : parameters_(parameters), errors_at_(errors_at), options_(options), count_(parameters.size()) {}
+  Bootstrap(std::span<const FitParameter> parameters, const ErrorsAt& errors_at, const ConfidenceOptions& options,
+            std::span<const double> weights)
+      : parameters_(parameters), errors_at_(errors_at), options_(options), weights_(weights), count_(parameters.size()) {}
 
   ConfidenceResult run(const FitPoint& best) {
     centre_ = places_of(parameters_, best);
@@ -71,6 +74,7 @@ class Bootstrap {
     WEFT_CHECK(std::isfinite(here.cost), "the best point has a simulation");
     errors_ = here.residuals.size();
     WEFT_CHECK(errors_ > count_, "there are more measured times than parameters");
+    WEFT_CHECK(weights_.empty() || weights_.size() == errors_, "every error has a weight, or none has");
     const auto degrees = static_cast<double>(errors_ - count_);
     t_ = boost::math::quantile(boost::math::students_t(degrees), 0.5 + options_.level / 2);
     for (std::size_t i = 0; i < count_; ++i) {
@@ -161,7 +165,9 @@ class Bootstrap {
     lines_.slopes = lines.bottomRows(static_cast<Index>(count_)).transpose();
     const Vector jumps = (errors - design * lines).colwise().squaredNorm().transpose() / degrees;
     const double noise = std::max(lines_.at.squaredNorm() / static_cast<double>(errors_ - count_), noise_min);
-    lines_.weights = (noise / (jumps.array() + noise)).matrix();
+    lines_.smoothness = (noise / (jumps.array() + noise)).matrix();
+    lines_.weights = lines_.smoothness;
+    if (!weights_.empty()) lines_.weights.array() *= Eigen::Map<const Vector>(weights_.data(), lines_.weights.size()).array();
     const double jumps_left = lines_.weights.dot(jumps);
     lines_.scatter.resize(static_cast<Index>(count_));
     for (std::size_t i = 0; i < count_; ++i) {
@@ -183,7 +189,7 @@ class Bootstrap {
       if (length > std::max(free_below * lines_.scatter[static_cast<Index>(i)], length_min)) kept_.push_back(i);
     }
     // Errors that jump blur what is the same.
-    Vector smooth = (lines_.weights.array() > smooth_weight).cast<double>().matrix();
+    Vector smooth = (lines_.smoothness.array() > smooth_from).cast<double>().matrix();
     if (smooth.sum() < smooth_per_parameter * static_cast<double>(count_)) smooth.setOnes();
     const Matrix seen = smooth.asDiagonal() * weighted;
     for (const std::size_t i : kept_) {
@@ -270,6 +276,7 @@ class Bootstrap {
   std::span<const FitParameter> parameters_;
   const ErrorsAt& errors_at_;
   const ConfidenceOptions& options_;
+  std::span<const double> weights_;
   std::size_t count_;
   std::size_t errors_ = 0;
   double t_ = 0;
@@ -286,9 +293,9 @@ class Bootstrap {
 }  // namespace
 
 ConfidenceResult find_confidence(std::span<const FitParameter> parameters, const FitPoint& best, const ErrorsAt& errors_at,
-                                 const ConfidenceOptions& options) {
+                                 const ConfidenceOptions& options, std::span<const double> weights) {
   for (const FitParameter& parameter : parameters) check_fit_parameter(parameter);
-  return Bootstrap(parameters, errors_at, options).run(best);
+  return Bootstrap(parameters, errors_at, options, weights).run(best);
 }
 
 }  // namespace weft

@@ -9,12 +9,12 @@
 // here and not there, whose times jump, count by how they go on the whole, and the less the more
 // they jump. The best of these lines is the estimate that intervals are of. A thousand times,
 // errors are drawn again with replacement and the best is found anew (Efron and Tibshirani, An
-// Introduction to the Bootstrap, 1993, chapter 9: pairs). With s the standard deviation of what
-// comes out, as its middle tells it, n errors and p parameters, the interval is the estimate
-// +- t s sqrt(n / (n - p)), within the range, with t the quantile of Student's distribution with
-// n - p degrees of freedom. A parameter is free if others can make up for 95 % of what it does, by
-// the errors that jump little, or if that is no more than what jumps alone make. As long as it does
-// anything, others are not known better for it.
+// Introduction to the Bootstrap, 1993, chapter 9: pairs). Squares of errors count by their weights.
+// With s the standard deviation of what comes out, as its middle tells it, n errors and p
+// parameters, the interval is the estimate +- t s sqrt(n / (n - p)), within the range, with t the
+// quantile of Student's distribution with n - p degrees of freedom. A parameter is free if others
+// can make up for 95 % of what it does, by the errors that jump little, or if that is no more than
+// what jumps alone make. As long as it does anything, others are not known better for it.
 // What the simulation leaves out shows in the errors, but not in the intervals as a bias.
 // Threads: errors of many points are asked for at once.
 #pragma once
@@ -60,8 +60,9 @@ struct ConfidenceResult {
   std::vector<Confidence> parameters;
 };
 
-/// Requires: more errors than parameters, a point with a simulation (WEFT_CHECK).
+/// `weights`: by error, as Objective has them; empty: all are 1. Requires: more errors than
+/// parameters, a point with a simulation (WEFT_CHECK).
 ConfidenceResult find_confidence(std::span<const FitParameter> parameters, const FitPoint& best, const ErrorsAt& errors_at,
-                                 const ConfidenceOptions& options = {});
+                                 const ConfidenceOptions& options = {}, std::span<const double> weights = {});
 
 }  // namespace weft

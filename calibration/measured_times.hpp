@@ -22,6 +22,7 @@
 // Threads: values.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -36,6 +37,7 @@
 namespace weft {
 
 enum class TimedKind : std::uint8_t { flow, collective, iteration };
+inline constexpr std::array timed_kinds = {TimedKind::flow, TimedKind::collective, TimedKind::iteration};
 std::string_view to_text(TimedKind kind);  ///< "flow"
 
 /// Something that takes time, measured or simulated. What is empty is not known.

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "calibration/profile.pb.h"
 #include "core/text/diagnostics.hpp"
 #include "core/text/textproto.hpp"
@@ -95,6 +98,12 @@ std::string_view to_text(CalibrationProfile::Stamp stamp) {
   return stamp == CalibrationProfile::Stamp::calibrated ? "calibrated" : "transferred";
 }
 
+std::string to_text(const std::vector<CalibrationProfile::Weight>& weights) {
+  std::vector<std::string> parts;
+  for (const CalibrationProfile::Weight& one : weights) parts.push_back(fmt::format("{} {}", one.of, one.weight));
+  return fmt::format("{}; else 1", fmt::join(parts, ", "));
+}
+
 std::string CalibrationProfile::to_text() const {
   calibration::Profile message;
   message.set_weft_version(weft_version);
@@ -131,6 +140,11 @@ std::string CalibrationProfile::to_text() const {
   message.set_runs(runs);
   message.set_night(night);
   if (alignment) write(*alignment, *message.mutable_alignment());
+  for (const Weight& from : weights) {
+    calibration::Weight& to = *message.add_weight();
+    to.set_of(from.of);
+    to.set_weight(from.weight);
+  }
   std::string text = "# proto-file: calibration/profile.proto\n# proto-message: weft.calibration.Profile\n";
   std::string fields;
   google::protobuf::TextFormat::PrintToString(message, &fields);
@@ -181,6 +195,7 @@ CalibrationProfile CalibrationProfile::read(const SourceText& source) {
   profile.search = message.search();
   profile.runs = message.runs();
   profile.night = message.night();
+  for (const calibration::Weight& from : message.weight()) profile.weights.push_back({from.of(), from.weight()});
   return profile;
 }
 

@@ -36,6 +36,10 @@ struct CalibrationProfile {
     Stamp stamp = Stamp::calibrated;
     int line = 0;  ///< in the file that it was read from
   };
+  struct Weight {
+    std::string of;  ///< "iteration", "case NAME"
+    double weight = 1;
+  };
   struct Errors {
     std::uint64_t count = 0;
     double mape = 0;
@@ -57,6 +61,7 @@ struct CalibrationProfile {
   std::uint64_t runs = 0;
   std::string night;  ///< "2026-01-31"; empty: none
   std::optional<Alignment> alignment;
+  std::vector<Weight> weights;  ///< that are not 1
 
   std::string to_text() const;  ///< the file's
   /// Throws InputError: what the text format's reader does, [missing-field],
@@ -68,5 +73,7 @@ std::string_view to_text(CalibrationProfile::Knowledge knowledge);
 /// The inverse; unknown for all other names.
 CalibrationProfile::Knowledge knowledge_called(std::string_view name);
 std::string_view to_text(CalibrationProfile::Stamp stamp);
+/// "iteration 400, case monday 2; else 1". Requires: a weight at least.
+std::string to_text(const std::vector<CalibrationProfile::Weight>& weights);
 
 }  // namespace weft

@@ -107,6 +107,40 @@ TEST(Confidence, IsStudentsIntervalForAMean) {
   EXPECT_TRUE(found.parameters[0].is_identified);
 }
 
+// The same with weights w: ln a is the weighted mean m, and the bootstrap's variance of it is the
+// sum of w^2 (ln a_i - m)^2 over the square of that of w.
+TEST(Confidence, WeightsMakeItThatOfAWeightedMean) {
+  static constexpr int n = 60;
+  const auto model = [](const FitPoint& at) {
+    std::vector<double> times_s;
+    for (int i = 1; i <= n; ++i) times_s.push_back(at[0] * i);
+    return times_s;
+  };
+  const std::vector<FitParameter> one = {{"a", 0, 2, 1, Scale::linear, 0}};
+  RandomStream random(5, 78, 0);
+  std::vector<double> times_s;
+  std::vector<double> logs;
+  std::vector<double> weights;
+  double mean = 0;
+  double weight_sum = 0;
+  for (int i = 1; i <= n; ++i) {
+    logs.push_back((i % 3 == 0 ? 0.05 : 0) + 0.02 * random.normal(0, 1));
+    weights.push_back(i % 3 == 0 ? 4 : 1);
+    times_s.push_back(i * std::exp(logs.back()));
+    mean += weights.back() * logs.back();
+    weight_sum += weights.back();
+  }
+  mean /= weight_sum;
+  double squares = 0;
+  for (std::size_t i = 0; i < n; ++i) squares += std::pow(weights[i] * (logs[i] - mean), 2);
+  const double half = 2.001 * std::sqrt(squares * n / (n - 1)) / weight_sum;  // 59 degrees
+  const Objective objective(times_s, ErrorScale::per_flow, weights);
+  const ConfidenceResult found = find_confidence(one, {1}, errors_against(objective, model), {}, weights);
+  EXPECT_NEAR(found.best[0], std::exp(mean), 0.01 * half);
+  EXPECT_NEAR(found.parameters[0].low, std::exp(mean - half), 0.1 * half);
+  EXPECT_NEAR(found.parameters[0].high, std::exp(mean + half), 0.1 * half);
+}
+
 // Only a + b counts: neither is known. A third has no effect at all. c is.
 TEST(Confidence, NamesWhatTheDataCannotTell) {
   const auto model = [](const FitPoint& at) {

@@ -15,19 +15,42 @@ namespace weft::objective_test {
 namespace {
 
 /// The definition, pair by pair.
-OrderAgreement naive_agreement(const std::vector<double>& simulated, const std::vector<double>& measured) {
+OrderAgreement naive_agreement(const std::vector<double>& simulated, const std::vector<double>& measured,
+                               const std::vector<double>& weights) {
   OrderAgreement agreement;
   double in_order = 0;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     for (std::size_t j = 0; j < measured.size(); ++j) {
       if (measured[i] >= measured[j]) continue;
-      ++agreement.strict_pairs;
-      agreement.hinge_sum_s += std::max(0.0, simulated[i] - simulated[j]);
-      in_order += simulated[i] < simulated[j] ? 1.0 : simulated[i] == simulated[j] ? 0.5 : 0.0;
+      const double weight = weights[i] * weights[j];
+      agreement.strict_pairs += weight;
+      agreement.hinge_sum_s += weight * std::max(0.0, simulated[i] - simulated[j]);
+      in_order += simulated[i] < simulated[j] ? weight : simulated[i] == simulated[j] ? 0.5 * weight : 0.0;
     }
   }
-  if (agreement.strict_pairs > 0) agreement.accuracy = in_order / static_cast<double>(agreement.strict_pairs);
+  if (agreement.strict_pairs > 0) agreement.accuracy = in_order / agreement.strict_pairs;
   return agreement;
+}
+
+/// Measured times, what is simulated for them, and weights.
+struct Times {
+  std::vector<double> measured;
+  std::vector<double> simulated;
+  std::vector<double> weights;
+};
+
+/// Few different values in every other round, so that many are equal.
+Times random_times(std::uint32_t round) {
+  RandomStream random(7, round, 0);
+  const auto count = static_cast<std::size_t>(random.below(80));
+  const double grain = round % 2 == 0 ? 0.25 : 1e-9;
+  Times times;
+  for (std::size_t i = 0; i < count; ++i) {
+    times.measured.push_back(std::round((1 + 3 * random.uniform()) / grain) * grain);
+    times.simulated.push_back(std::round((times.measured.back() + random.uniform() - 0.5) / grain) * grain);
+    times.weights.push_back(1 + static_cast<double>(random.below(4)));
+  }
+  return times;
 }
 
 }  // namespace
@@ -38,7 +61,7 @@ TEST(Objective, TheWorkedExampleComesToFive) {
   const Objective objective({2, 1, 3, 4, 5}, ErrorScale::per_flow);
   EXPECT_DOUBLE_EQ(objective.plain(std::vector<double>{1, 2, 3, 5, 4}, 0.5), 5.0);
   const OrderAgreement order = order_agreement(std::vector<double>{1, 2, 3, 5, 4}, objective.measured_s());
-  EXPECT_EQ(order.strict_pairs, 10U);
+  EXPECT_EQ(order.strict_pairs, 10);
   EXPECT_DOUBLE_EQ(order.hinge_sum_s, 2.0);
   EXPECT_DOUBLE_EQ(order.accuracy, 0.8);
 }
@@ -55,7 +78,7 @@ TEST(Objective, ValueIsNormalisedByFlowsAndByPairs) {
 
 TEST(Objective, PairsOfEqualMeasuredTimesDoNotCount) {
   const OrderAgreement order = order_agreement(std::vector<double>{3, 1, 2}, std::vector<double>{1, 1, 1});
-  EXPECT_EQ(order.strict_pairs, 0U);
+  EXPECT_EQ(order.strict_pairs, 0);
   EXPECT_EQ(order.hinge_sum_s, 0);
   EXPECT_EQ(order.accuracy, 1);
   EXPECT_EQ(Objective({1, 1, 1}, ErrorScale::range).value(std::vector<double>{1, 1, 1}, 5), 0);
@@ -67,21 +90,58 @@ TEST(Objective, EqualSimulatedTimesAreHalfInOrder) {
 
 TEST(Objective, FastSumIsTheNaiveOneOnRandomTimes) {
   for (std::uint32_t round = 0; round < 300; ++round) {
-    RandomStream random(7, round, 0);
-    const auto count = static_cast<std::size_t>(random.below(80));
-    // Few different values in every other round, so that many are equal.
-    const double grain = round % 2 == 0 ? 0.25 : 1e-9;
-    std::vector<double> simulated;
-    std::vector<double> measured;
-    for (std::size_t i = 0; i < count; ++i) {
-      measured.push_back(std::round((1 + 3 * random.uniform()) / grain) * grain);
-      simulated.push_back(std::round((measured.back() + random.uniform() - 0.5) / grain) * grain);
+    const Times times = random_times(round);
+    const std::vector<double> alike(times.measured.size(), 1.0);
+    std::vector<double> uneven = times.weights;
+    for (double& weight : uneven) weight *= 0.3;
+    for (const std::vector<double>& weights : {alike, times.weights, uneven}) {
+      const OrderAgreement naive = naive_agreement(times.simulated, times.measured, weights);
+      const OrderAgreement fast = order_agreement(times.simulated, times.measured, weights);
+      EXPECT_NEAR(fast.strict_pairs, naive.strict_pairs, 1e-12 * naive.strict_pairs);
+      EXPECT_NEAR(fast.hinge_sum_s, naive.hinge_sum_s, 1e-12 * (1 + naive.hinge_sum_s));
+      EXPECT_NEAR(fast.accuracy, naive.accuracy, 1e-12);
     }
-    const OrderAgreement naive = naive_agreement(simulated, measured);
-    const OrderAgreement fast = order_agreement(simulated, measured);
-    EXPECT_EQ(fast.strict_pairs, naive.strict_pairs);
-    EXPECT_NEAR(fast.hinge_sum_s, naive.hinge_sum_s, 1e-12 * (1 + naive.hinge_sum_s));
-    EXPECT_NEAR(fast.accuracy, naive.accuracy, 1e-12);
+  }
+}
+
+TEST(Objective, AWeightIsHowOftenATimeStandsInTheList) {
+  for (std::uint32_t round = 0; round < 100; ++round) {
+    const Times times = random_times(round);
+    if (times.measured.empty()) continue;
+    Times repeated;
+    for (std::size_t i = 0; i < times.measured.size(); ++i) {
+      for (int copy = 0; copy < times.weights[i]; ++copy) {
+        repeated.measured.push_back(times.measured[i]);
+        repeated.simulated.push_back(times.simulated[i]);
+      }
+    }
+    for (const ErrorScale scale : {ErrorScale::per_flow, ErrorScale::range}) {
+      const Objective weighted(times.measured, scale, times.weights);
+      const Objective longer(repeated.measured, scale);
+      for (const double lambda : {0.0, 0.7}) {
+        EXPECT_NEAR(weighted.value(times.simulated, lambda), longer.value(repeated.simulated, lambda), 1e-12);
+        EXPECT_NEAR(weighted.plain(times.simulated, lambda), longer.plain(repeated.simulated, lambda),
+                    1e-12 * (1 + longer.plain(repeated.simulated, lambda)));
+      }
+      EXPECT_NEAR(weighted.deviation(times.simulated), longer.deviation(repeated.simulated), 1e-12);
+    }
+    EXPECT_NEAR(mean_absolute_percentage_error(times.simulated, times.measured, times.weights),
+                mean_absolute_percentage_error(repeated.simulated, repeated.measured), 1e-12);
+  }
+}
+
+TEST(Objective, WeightsOfOneChangeNoBit) {
+  for (std::uint32_t round = 0; round < 100; ++round) {
+    const Times times = random_times(round);
+    if (times.measured.empty()) continue;
+    const std::vector<double> ones(times.measured.size(), 1.0);
+    const Objective with(times.measured, ErrorScale::per_flow, ones);
+    const Objective without(times.measured, ErrorScale::per_flow);
+    EXPECT_EQ(with.value(times.simulated, 0.7), without.value(times.simulated, 0.7));
+    EXPECT_EQ(order_agreement(times.simulated, times.measured, ones).hinge_sum_s,
+              order_agreement(times.simulated, times.measured).hinge_sum_s);
+    EXPECT_EQ(mean_absolute_percentage_error(times.simulated, times.measured, ones),
+              mean_absolute_percentage_error(times.simulated, times.measured));
   }
 }
 
@@ -105,6 +165,8 @@ TEST(Objective, WhatIsNoMeasurementIsRefused) {
   EXPECT_THROW(Objective({1, 0}, ErrorScale::range), CheckFailure);
   EXPECT_THROW(Objective({1, std::nan("")}, ErrorScale::range), CheckFailure);
   EXPECT_THROW(order_agreement(std::vector<double>{1}, std::vector<double>{1, 2}), CheckFailure);
+  EXPECT_THROW(Objective({1, 2}, ErrorScale::range, {1}), CheckFailure);
+  EXPECT_THROW(Objective({1, 2}, ErrorScale::range, {1, 0}), CheckFailure);
 }
 
 }  // namespace weft::objective_test

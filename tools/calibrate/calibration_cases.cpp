@@ -74,6 +74,7 @@ std::vector<CalibrationCase> load_scenarios(const std::vector<CaseFiles>& files,
   for (const CaseFiles& from : files) {
     CalibrationCase& one = cases.emplace_back();
     one.is_held_out = from.is_held_out;
+    one.weight = from.weight;
     RunFlags of_case = flags;
     of_case.scenario_file = from.scenario;
     of_case.topology = from.topology;
@@ -118,6 +119,15 @@ CalibrationCases with_tables(std::vector<CalibrationCase> cases, const std::vect
   }
   diagnostics.throw_if_errors();
   return {std::move(cases), MeasuredTables(std::move(tables)), std::move(notes)};
+}
+
+std::vector<double> weights_of(const CalibrationCases& all, const KindWeights& kinds) {
+  std::vector<double> weights(all.measured.size());
+  for (const CalibrationCase& one : all.cases) {
+    for_times_of(all.measured, one,
+                 [&](std::size_t i) { weights[i] = one.weight * kinds[static_cast<std::size_t>(all.measured.kind_of(i))]; });
+  }
+  return weights;
 }
 
 void simulate_case(const CalibrationCases& all, std::size_t one, Scenario scenario, MatchBy by, std::span<double> times_s) {

@@ -6,6 +6,7 @@
 // Threads: values; const functions from any thread.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,15 @@ struct CalibrationCase {
   Scenario scenario;
   std::vector<std::size_t> tables;  ///< numbers of its tables among all, ascending
   bool is_held_out = false;         ///< no search sees any of its times
+  double weight = 1;                ///< of each of its times
 };
+
+/// Of each time of a kind, by TimedKind. A time counts by the product of its kind's and its case's.
+using KindWeights = std::array<double, timed_kinds.size()>;
+inline constexpr KindWeights kinds_alike = {1, 1, 1};
+inline constexpr double weight_max = 1e9;
+inline bool is_weight(double weight) { return weight > 0 && weight <= weight_max; }
+inline constexpr const char* weight_range = "weights are above 0 and at most 1e9";
 
 struct CalibrationCases {
   std::vector<CalibrationCase> cases;  ///< at least one
@@ -43,6 +52,7 @@ struct CaseFiles {
   std::string mode;
   std::vector<std::string> measured;  ///< as read_measured_file() has them
   bool is_held_out = false;
+  double weight = 1;
   SourcePlace place;
 };
 
@@ -69,6 +79,9 @@ void for_times_of(const MeasuredTables& measured, const CalibrationCase& one, co
     for (std::size_t i = begin; i < begin + measured.tables()[table].times.size(); ++i) of_time(i);
   }
 }
+
+/// By measured time.
+std::vector<double> weights_of(const CalibrationCases& all, const KindWeights& kinds);
 
 /// Simulates `scenario`, in place of that of the case of this number, and writes what belongs to
 /// the case's measured times, NaN where nothing does. `times_s`: by measured time. Throws what

@@ -322,6 +322,9 @@ std::string inputs_section(const CalibrationPage& page) {
     html += fmt::format("<p>{} of the measured times belong to nothing simulated, {} are far off in the end; lambda {:.4g}.</p>\n",
                         count_figure(profile.unmatched), count_figure(profile.outliers), profile.lambda);
   }
+  if (!profile.weights.empty())
+    html += fmt::format("<p>Weights of times in the fit and in mean errors: {}. Figures and tables show each time alike.</p>\n",
+                        escaped(to_text(profile.weights)));
   if (!profile.inputs.empty()) {
     HtmlTable table("Files that the profile was fitted to", "www", {"what", "file", "SHA-256"});
     for (const CalibrationProfile::Input& input : profile.inputs)

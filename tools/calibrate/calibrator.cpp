@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -63,15 +62,18 @@ class Calibrator {
         measured_(all.measured),
         space_(space),
         options_(options),
+        weights_(weights_of(all, options.weights)),
         hold_out_(options.hold_out.value_or(std::ranges::any_of(all.cases, &CalibrationCase::is_held_out) ? 0 : hold_out_default)),
         loop_(options.threads) {}
 
   CalibrationResult run() {
+    check_weights();
     if (options_.flow_mode_proposes) check_packet_mode();
     match();
     divide();
     if (options_.align) check_has_iterations();
     result_.start = space_.start();
+    result_.weights = options_.weights;
     CandidateJournal journal = journal_of("", "");
     journal_ = &journal;
     best_ = result_.start;
@@ -94,6 +96,10 @@ class Calibrator {
     std::vector<double> times_s;
     for (const std::size_t place : places) times_s.push_back(measured_[place].time_s);
     return times_s;
+  }
+
+  Objective objective_of(std::span<const std::size_t> places) const {
+    return {measured_s(places), options_.scale, at_places(weights_, places)};
   }
 
   void match() {
@@ -167,7 +173,7 @@ class Calibrator {
            fmt::format("{} measured times are too few to find {} parameters", training_.size(), space_.parameters().size()),
            SourcePlace::named(measured_.file_of(0)), "fit fewer parameters, hold out less (--hold-out), or measure more");
     }
-    objective_.emplace(measured_s(training_), options_.scale);
+    objective_.emplace(objective_of(training_));
   }
 
   /// By point, times by measured time; empty where there is no simulation. Cases run side by side.
@@ -208,7 +214,7 @@ class Calibrator {
     CandidateErrors errors;
     errors.error = objective_->value(simulated, 0);
     errors.penalty = objective_->value(simulated, 1) - errors.error;
-    errors.mape = mean_absolute_percentage_error(simulated, objective_->measured_s());
+    errors.mape = mean_absolute_percentage_error(simulated, objective_->measured_s(), objective_->weights());
     return errors;
   }
 
@@ -235,6 +241,15 @@ class Calibrator {
   CandidateJournal journal_of(const char* suffix, const std::string& more) const {
     return {options_.journal.empty() ? "" : options_.journal + suffix, journal_title(more), space_.parameters().size(),
             options_.other_journal};
+  }
+
+  void check_weights() const {
+    for (const TimedKind kind : timed_kinds) {
+      if (options_.weights[static_cast<std::size_t>(kind)] == 1) continue;
+      if (std::ranges::any_of(measured_.tables(), [&](const MeasuredTimes& table) { return table.kind == kind; })) continue;
+      fail("unused-weight", fmt::format("there is a weight of {}s, and no table of them", to_text(kind)),
+           SourcePlace::named("--weight"), "measure some, or leave the weight out");
+    }
   }
 
   void check_packet_mode() const {
@@ -317,13 +332,7 @@ class Calibrator {
     search(options_.lambda.value_or(0), true);
     result_.lambda = options_.lambda.value_or(0);
     if (options_.lambda || is_over()) return;
-    const std::vector<double> simulated = at_places(simulated_at(best_), training_);
-    const std::vector<double> errors = objective_->residuals(simulated);
-    const double count = static_cast<double>(errors.size());
-    const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / count;
-    double squares = 0;
-    for (const double error : errors) squares += (error - mean) * (error - mean);
-    result_.sigma = std::sqrt(squares / count);
+    result_.sigma = objective_->deviation(at_places(simulated_at(best_), training_));
     if (result_.sigma == 0) return;
     const FitPoint without = best_;
     const double mape_max = mape_stays * journal_->known().at(without).mape;
@@ -389,7 +398,7 @@ class Calibrator {
       return all;
     };
     try {
-      ConfidenceResult found = find_confidence(space_.parameters(), best_, errors_at, options_.confidence);
+      ConfidenceResult found = find_confidence(space_.parameters(), best_, errors_at, options_.confidence, objective_->weights());
       best_ = std::move(found.best);
       result_.confidence = std::move(found.parameters);
     } catch (const Stopped&) {
@@ -401,10 +410,10 @@ class Calibrator {
     TimeErrors errors;
     errors.count = places.size();
     if (places.empty()) return errors;
-    const Objective of_places(measured_s(places), options_.scale);
+    const Objective of_places = objective_of(places);
     const std::vector<double> simulated = at_places(times_s, places);
-    errors.mape = mean_absolute_percentage_error(simulated, of_places.measured_s());
-    errors.ordering_accuracy = order_agreement(simulated, of_places.measured_s()).accuracy;
+    errors.mape = mean_absolute_percentage_error(simulated, of_places.measured_s(), of_places.weights());
+    errors.ordering_accuracy = order_agreement(simulated, of_places.measured_s(), of_places.weights()).accuracy;
     const auto [least, most] = std::ranges::minmax(of_places.measured_s());
     errors.plain = of_places.plain(simulated, result_.lambda * (most - least));
     return errors;
@@ -455,7 +464,7 @@ class Calibrator {
     for (const CalibrationCase& one : all_.cases)
       inputs += one.scenario.name + "\n" + manifest_of(one.scenario, RunOptions()).to_json();
     for (const FitParameter& parameter : space_.parameters()) inputs += parameter.name + "\n";
-    for (const std::size_t i : training_) inputs += fmt::format("{} {:a}\n", i, measured_[i].time_s);
+    for (const std::size_t i : training_) inputs += fmt::format("{} {:a} {:a}\n", i, measured_[i].time_s, weights_[i]);
     inputs += fmt::format("{} {}\n", static_cast<int>(options_.scale), static_cast<int>(options_.match));
     return "weft candidates of " + sha256_hex(inputs);
   }
@@ -464,6 +473,7 @@ class Calibrator {
   const MeasuredTables& measured_;
   const FitSpace& space_;
   const CalibrationOptions& options_;
+  std::vector<double> weights_;  ///< by measured time
   double hold_out_;
   ParallelLoop loop_;
   CandidateJournal* journal_ = nullptr;

@@ -17,7 +17,9 @@
 //   4. Every parameter gets an interval (calibration/confidence). Where the simulation around the
 //      best point leads to one that costs less, that is the best.
 //   5. On request, iterations get an alignment (calibration/alignment) on top.
-//   6. Of two fidelities, flow mode proposes and packet mode decides, on request: 3 is done in flow
+//   6. On request, times of some kinds or cases weigh more: in the objective, in intervals, and in
+//      all mean errors and shares, but not in outliers and in the alignment.
+//   7. Of two fidelities, flow mode proposes and packet mode decides, on request: 3 is done in flow
 //      mode first.
 // Results depend neither on threads nor on where a search was cut off before, unless it was cut off
 // by the clock.
@@ -43,6 +45,7 @@ namespace weft {
 struct CalibrationOptions {
   ParamSet search;  ///< of a module of searches(), whose name it has
   ErrorScale scale = ErrorScale::per_flow;
+  KindWeights weights = kinds_alike;
   std::optional<double> lambda = {};  ///< none: found
   /// Share of the measured times, < 1; none: 0.25, or 0 if a case is held out.
   std::optional<double> hold_out = {};
@@ -81,7 +84,8 @@ struct TimeErrors {
 struct CalibrationResult {
   FitPoint start;
   FitPoint best;
-  double sigma = 0;  ///< of the objective's errors with lambda = 0
+  KindWeights weights = kinds_alike;  ///< as in the options
+  double sigma = 0;                   ///< of the objective's errors with lambda = 0
   double lambda = 0;
   TimeErrors before;  ///< of all that were matched, with scenarios as they stand
   TimeErrors training;
@@ -105,7 +109,7 @@ struct CalibrationResult {
 
 /// Throws InputError: what run() does for scenarios as they stand, [nothing-matches],
 /// [too-few-measurements], [no-simulation], [no-iterations] to align, [not-in-packet-mode] to
-/// propose to, [other-journal], [cannot-write].
+/// propose to, [unused-weight], [other-journal], [cannot-write].
 CalibrationResult calibrate(const CalibrationCases& all, const FitSpace& space, const CalibrationOptions& options);
 
 /// The files of a journal of this name: of the fit, and of what goes before and after it.

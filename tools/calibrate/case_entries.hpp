@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/textproto.hpp"
 #include "tools/calibrate/calibrate.pb.h"
 #include "tools/calibrate/calibration_cases.hpp"
@@ -30,6 +32,11 @@ std::vector<CaseFiles> read_case_entries(const Message& message, const FieldPlac
     to.name = from.name();
     to.is_held_out = from.held_out();
     to.place = places.of(message, "case", i);
+    if (from.has_weight()) to.weight = from.weight();
+    if (!is_weight(to.weight)) {
+      diagnostics.error("out-of-range", fmt::format("the weight is {}, and {}", to.weight, weight_range), to.place,
+                        "write held_out: true for a case that does not count");
+    }
     if ((from.scenario().empty() && from.topology().empty()) || from.measured().empty()) {
       diagnostics.error("missing-field", "the case has no scenario or nothing measured", to.place,
                         "write case { scenario: \"cluster.textproto\" measured: \"fct.csv\" }");

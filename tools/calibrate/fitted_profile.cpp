@@ -34,6 +34,19 @@ void add_inputs(const CalibrationCases& all, CalibrationProfile& profile) {
   add(measured);
 }
 
+/// Those that are not 1.
+std::vector<CalibrationProfile::Weight> given_weights(const CalibrationCases& all, const KindWeights& kinds) {
+  std::vector<CalibrationProfile::Weight> given;
+  for (const TimedKind kind : timed_kinds) {
+    if (const double weight = kinds[static_cast<std::size_t>(kind)]; weight != 1)
+      given.push_back({std::string(to_text(kind)), weight});
+  }
+  for (const CalibrationCase& one : all.cases) {
+    if (one.weight != 1) given.push_back({fmt::format("case {}", one.name), one.weight});
+  }
+  return given;
+}
+
 }  // namespace
 
 CalibrationProfile fitted_profile(const CalibrationCases& all, const FitSpace& space, const CalibrationResult& result,
@@ -68,6 +81,7 @@ CalibrationProfile fitted_profile(const CalibrationCases& all, const FitSpace& s
   profile.search = search;
   profile.runs = result.runs;
   profile.alignment = result.alignment;
+  profile.weights = given_weights(all, result.weights);
   return profile;
 }
 

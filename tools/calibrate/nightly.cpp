@@ -189,16 +189,19 @@ class Night {
   double mape(const CalibrationCases& all, std::span<const double> times_s, std::span<const std::size_t> places) const {
     std::vector<double> simulated;
     std::vector<double> measured;
+    std::vector<double> weights;
     for (const std::size_t place : places) {
       simulated.push_back(times_s[place]);
       measured.push_back(all.measured[place].time_s);
+      weights.push_back(weights_[place]);
     }
-    return places.empty() ? NightRecord::unknown : mean_absolute_percentage_error(simulated, measured);
+    return places.empty() ? NightRecord::unknown : mean_absolute_percentage_error(simulated, measured, weights);
   }
 
   /// What scenarios, the reference and the values in force make of the night's times. Whether these
   /// look like what was simulated.
   bool compare(const CalibrationCases& all) {
+    weights_ = weights_of(all, options_.fit.weights);
     uncalibrated_s_ = times_with(all, nullptr, "");
     before_s_ = in_force_ ? times_with(all, &*in_force_, config_.profile) : uncalibrated_s_;
     if (reference_) reference_s_ = times_with(all, &*reference_, reference_file_.string());
@@ -302,8 +305,12 @@ class Night {
     }
     if (!reference_) return;
     double sum = 0;
-    for (const std::size_t i : matched_) sum += std::abs(reference_s_[i] / fitted_s[i] - 1);
-    record_.drift = sum / static_cast<double>(matched_.size());
+    double weight_sum = 0;
+    for (const std::size_t i : matched_) {
+      sum += weights_[i] * std::abs(reference_s_[i] / fitted_s[i] - 1);
+      weight_sum += weights_[i];
+    }
+    record_.drift = sum / weight_sum;
     record_.reference = night_of(*reference_);
     const std::vector<double> drifts = recent_drifts();
     record_.drift_median = median(drifts);
@@ -424,6 +431,7 @@ class Night {
   std::optional<NightRecord> before_it_;  ///< of its date
   bool publishes_ = false;                ///< the night's fit comes into force
   bool has_accepted_ = false;             ///< the values in force became the reference
+  std::vector<double> weights_;           ///< by measured time, like the next ones
   std::vector<double> uncalibrated_s_;
   std::vector<double> before_s_;  ///< with the values in force before the night
   std::vector<double> reference_s_;

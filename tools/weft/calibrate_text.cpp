@@ -44,6 +44,11 @@ void print_parameters(const std::vector<CalibrationProfile::Parameter>& paramete
   for (const CalibrationProfile::Parameter& p : parameters) print_row(p.name, p.start, p.value, interval(p), meaning_of(p));
 }
 
+/// Errors above it count by them.
+void print_weights(const CalibrationProfile& profile) {
+  if (!profile.weights.empty()) fmt::print("weights: {}\n", to_text(profile.weights));
+}
+
 void print_alignment(const Alignment& alignment, const TimeErrors& hold_out) {
   fmt::print("\naligned by GPUs N of the {}, T simulated, in s:\n  ", to_text(alignment.counted));
   std::vector<std::string_view> left_out;
@@ -86,6 +91,7 @@ void print_calibration(const CalibrationProfile& profile, const CalibrationResul
              percent_text(result.training.ordering_accuracy), held_out(percent_text(result.hold_out.ordering_accuracy)));
   fmt::print("{:24}  {:>10}  {:>10}  {:>10}\n", "equation 3, s^2", fmt::format("{:.4g}", result.before.plain),
              fmt::format("{:.4g}", result.training.plain), held_out(fmt::format("{:.4g}", result.hold_out.plain)));
+  print_weights(profile);
   if (result.alignment) print_alignment(*result.alignment, result.aligned_hold_out);
   fmt::print("\nlambda {:.4g}{}, {} with {}\n", profile.lambda,
              result.sigma > 0 ? fmt::format(" ({:.3g} sigma)", profile.lambda / result.sigma) : std::string(),
@@ -129,6 +135,7 @@ void print_calibration_json(const CalibrationProfile& profile, const Calibration
     if (std::isfinite(alignment.mape_leave_one_out)) json["alignment"]["mape_leave_one_out"] = alignment.mape_leave_one_out;
     if (result.aligned_hold_out.count > 0) json["alignment"]["hold_out_mape"] = result.aligned_hold_out.mape;
   }
+  for (const CalibrationProfile::Weight& one : profile.weights) json["weights"][one.of] = one.weight;
   json["sigma"] = result.sigma;
   json["lambda"] = profile.lambda;
   json["unmatched"] = profile.unmatched;
@@ -169,6 +176,7 @@ void print_night(const NightResult& night) {
   print_share("error with the values in force", record.published_mape);
   print_share("drift from the reference", record.drift);
   print_share("drift, median of the last nights", record.drift_median);
+  if (night.fitted) print_weights(*night.fitted);
   fmt::print("\n{}: {}", record.date, to_text(record.status));
   for (const std::string& reason : record.reasons) fmt::print("\n  {}", reason);
   for (const std::string& alarm : record.alarms) fmt::print("\nalarm: {}", alarm);

@@ -60,6 +60,7 @@ struct CalibrateOptions {
   std::string page;
   std::string breakdown;
   std::string search = "hill_climbing";
+  std::vector<std::string> weights;
   std::string lambda = "auto";
   std::string errors = "per_flow";
   std::string match = "auto";
@@ -83,16 +84,44 @@ MatchBy match_called(const std::string& name) {
   return name == "ends" ? MatchBy::ends : MatchBy::automatic;
 }
 
-std::optional<double> lambda_of(const std::string& text) {
-  if (text == "auto") return std::nullopt;
+/// Nothing unless all of it is a finite number.
+std::optional<double> number_in(const std::string& text) {
   try {
     std::size_t used = 0;
-    const double lambda = std::stod(text, &used);
-    if (used == text.size() && std::isfinite(lambda) && lambda >= 0) return lambda;
+    const double number = std::stod(text, &used);
+    if (used == text.size() && std::isfinite(number)) return number;
   } catch (const std::exception&) {
   }
+  return std::nullopt;
+}
+
+std::optional<double> lambda_of(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  const std::optional<double> lambda = number_in(text);
+  if (lambda && *lambda >= 0) return lambda;
   fail("bad-value", fmt::format("--lambda: {} is no weight", in_quotes(text)), SourcePlace::named("--lambda"),
        "write auto, or a number from 0 up");
+}
+
+KindWeights weights_of_kinds(const std::vector<std::string>& texts) {
+  KindWeights weights = kinds_alike;
+  std::set<TimedKind> given;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const auto kind = std::ranges::find(timed_kinds, text.substr(0, equals), [](TimedKind one) { return to_text(one); });
+    const double weight = number_in(text.substr(equals == std::string::npos ? text.size() : equals + 1)).value_or(std::nan(""));
+    const SourcePlace place = SourcePlace::named("--weight=" + text);
+    if (kind == timed_kinds.end() || std::isnan(weight))
+      fail("bad-value", fmt::format("{} is no weight of a kind", in_quotes(text)), place,
+           "write flow=N, collective=N or iteration=N");
+    if (!is_weight(weight))
+      fail("out-of-range", fmt::format("the weight is {}, and {}", weight, weight_range), place,
+           "leave the table out if it is not to count");
+    if (!given.insert(*kind).second)
+      fail("duplicate-setting", fmt::format("{}s have two weights", to_text(*kind)), place, "keep one");
+    weights[static_cast<std::size_t>(*kind)] = weight;
+  }
+  return weights;
 }
 
 /// Takes what the search may be told from among the settings.
@@ -166,6 +195,7 @@ class SearchWatch {
 CalibrationOptions options_of(CalibrateOptions& options, const SearchWatch& watch) {
   CalibrationOptions how{search_settings(options.search, options.flags.settings)};
   how.scale = scale_called(options.errors);
+  how.weights = weights_of_kinds(options.weights);
   how.lambda = lambda_of(options.lambda);
   how.hold_out = options.hold_out;
   how.match = match_called(options.match);
@@ -366,6 +396,11 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       ->type_name("HOW")
       ->capture_default_str()
       ->check(one_of({"per_flow", "range"}));
+  command
+      ->add_option("--weight", options->weights,
+                   "How many times each measured flow, collective or iteration counts, repeatable; default 1")
+      ->type_name("KIND=N")
+      ->allow_extra_args(false);
   command
       ->add_option("--lambda", options->lambda,
                    "Weight of the order of times: a number, or auto: the largest of up to five standard deviations with which the "

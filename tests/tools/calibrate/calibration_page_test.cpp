@@ -80,6 +80,7 @@ CalibrationPage whole_page() {
   page.nights = {night("2026-01-01", 0.2, 0.02, 0.02), night("2026-01-02", 0.21, 0.04, 0.02)};
   page.nights.back().alarm = true;
   page.drift_threshold = 0.03;
+  page.profile.weights = {{"iteration", 400}, {"case <a>", 0.5}};
   return page;
 }
 
@@ -95,6 +96,7 @@ TEST(CalibrationPage, AWholePageIsOneFileThatIsWellFormed) {
   // Below each picture stand its figures.
   EXPECT_EQ(count_of(html, "<details>"), 6U);
   for (const char* part : {"<script", "href=", "src=", "url(h", "@import"}) EXPECT_FALSE(has(html, part)) << part;
+  EXPECT_TRUE(has(html, "Weights of times in the fit and in mean errors: iteration 400, case &lt;a&gt; 0.5; else 1."));
   EXPECT_TRUE(has(html, "prefers-color-scheme:dark"));
   EXPECT_TRUE(has(html, "@media print"));
   EXPECT_EQ(html, whole_page().to_html());

@@ -113,6 +113,36 @@ TEST_F(Calibration, FindsWhatTheTimesWereMadeWith) {
   EXPECT_TRUE(found.unmatched.empty());
 }
 
+// Two machines, one of which counts three times: as if it were there three times.
+TEST_F(Calibration, ACaseCountsByItsWeight) {
+  const std::vector<std::string> slow = {"flow.network_efficiency=0.7"};
+  const std::vector<std::string> fast = {"flow.network_efficiency=0.9"};
+  const auto cases_of = [&](const std::vector<std::vector<std::string>>& machines) {
+    std::vector<MeasuredTimes> tables;
+    for (const std::vector<std::string>& machine : machines) tables.push_back(measured(machine, 0));
+    CalibrationCases all{{}, MeasuredTables(std::move(tables)), {}};
+    for (std::size_t i = 0; i < machines.size(); ++i) all.cases.push_back({fmt::format("c{}", i), scenario(), {i}});
+    return all;
+  };
+  CalibrationOptions how = options();
+  how.hold_out = 0;
+  how.lambda = 0.5;
+  const Scenario own = scenario();
+  const std::vector<std::string> efficiency = {"flow.network_efficiency"};
+  const FitSpace space({&own}, efficiency, "--fit");
+  const CalibrationResult alike = calibrate(cases_of({slow, fast}), space, how);
+  CalibrationCases all = cases_of({slow, fast});
+  all.cases[1].weight = 3;
+  const CalibrationResult weighted = calibrate(all, space, how);
+  const CalibrationResult repeated = calibrate(cases_of({slow, fast, fast, fast}), space, how);
+  EXPECT_GT(weighted.best[0], alike.best[0] + 0.01);
+  EXPECT_NEAR(weighted.best[0], repeated.best[0], 1e-3);
+  EXPECT_NEAR(weighted.before.mape, repeated.before.mape, 1e-12);
+  EXPECT_NEAR(weighted.before.ordering_accuracy, repeated.before.ordering_accuracy, 1e-12);
+  how.weights[static_cast<std::size_t>(TimedKind::iteration)] = 2;
+  EXPECT_EQ(code_of([&] { calibrate(all, space, how); }), "unused-weight");
+}
+
 // The machine is in packet mode; flow mode, in which a flow that meets nobody takes as long, comes
 // near it, so that packet mode has to be run less often.
 TEST_F(Calibration, FlowModeProposesAndPacketModeDecides) {
@@ -372,11 +402,13 @@ TEST_F(Calibration, RunsTakeProfiles) {
   profile.parameters.push_back({"flow.wqe_latency", "2.3us", "1us", "0ns", "20us", "2.2us", "2.4us"});
   profile.parameters.push_back({"flow.mtu", "1024B", "4096B", "1B", "4096B", "1B", "4096B"});
   profile.parameters[0].knowledge = CalibrationProfile::Knowledge::identified;
+  profile.weights = {{"iteration", 400}, {"case b", 0.1}};
   write("profile.textproto", profile.to_text());
   std::vector<std::string> settings = {"flow.mtu=2048B"};
   const CalibrationProfile taken = take_profile(path("profile.textproto"), settings);
   EXPECT_EQ(settings, (std::vector<std::string>{"flow.mtu=2048B", "flow.wqe_latency=2.3us"}));
   EXPECT_EQ(taken.parameters[0].high, "2.4us");
+  EXPECT_EQ(to_text(taken.weights), "iteration 400, case b 0.1; else 1");
   Scenario own = scenario(settings);
   note_profile(taken, path("profile.textproto"), false, own);
   EXPECT_NE(own.assumptions.back().find("flow.mtu no better than to 5 %"), std::string::npos) << own.assumptions.back();
