@@ -42,6 +42,8 @@ std::string readable_bytes(double bytes) {
   return scaled(bytes, sizes);
 }
 
+std::string readable_share(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
 std::string readable_gpu_time(double gpu_s) {
   static constexpr std::array<Scale, 2> times = {{{36'000, 1, "GPU-s"}, {endless, 3600, "GPU-h"}}};
   return scaled(gpu_s, times);

@@ -13,6 +13,9 @@ std::string readable(double seconds);
 /// A number of bytes, in powers of ten: "5.234 GB", "21 TB".
 std::string readable_bytes(double bytes);
 
+/// A share: "12.5 %".
+std::string readable_share(double share);
+
 /// GPU-seconds, as GPU-hours from ten of them on.
 std::string readable_gpu_time(double gpu_s);
 

@@ -16,6 +16,7 @@
 #include "core/engine/parallel_loop.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/manifest.hpp"
+#include "core/values/median.hpp"
 #include "core/values/random.hpp"
 #include "tools/calibrate/aligned_jobs.hpp"
 #include "tools/calibrate/candidate_journal.hpp"
@@ -41,12 +42,6 @@ constexpr std::size_t proposals_max = 8;
 constexpr double proposals_apart = 0.02;
 constexpr const char* near_step = "0.02";
 constexpr double outlier_min = 0.01;  // of a time: less is never far off
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// Some of a list, by their places.
 std::vector<double> at_places(std::span<const double> all, std::span<const std::size_t> places) {
@@ -103,10 +98,13 @@ class Calibrator {
   }
 
   void match() {
-    result_.before_s.resize(measured_.size());
-    loop_.run(all_.cases.size(), [&](std::size_t, std::size_t one) {
-      simulate_case(all_, one, all_.cases[one].scenario, options_.match, result_.before_s);
-    });
+    result_.before_s = options_.before_s;
+    if (result_.before_s.empty()) {
+      result_.before_s.resize(measured_.size());
+      loop_.run(all_.cases.size(), [&](std::size_t, std::size_t one) {
+        simulate_case(all_, one, all_.cases[one].scenario, options_.match, result_.before_s);
+      });
+    }
     in_held_out_case_.assign(measured_.size(), false);
     for (const CalibrationCase& one : all_.cases) {
       const std::size_t before = matched_.size();
@@ -494,6 +492,7 @@ class Calibrator {
 }  // namespace
 
 CalibrationResult calibrate(const CalibrationCases& all, const FitSpace& space, const CalibrationOptions& options) {
+  WEFT_CHECK(options.before_s.empty() || options.before_s.size() == all.measured.size(), "times are by measured time");
   WEFT_CHECK(!space.parameters().empty(), "there is a parameter to be found");
   return Calibrator(all, space, options).run();
 }

@@ -46,6 +46,8 @@ struct CalibrationOptions {
   ParamSet search;  ///< of a module of searches(), whose name it has
   ErrorScale scale = ErrorScale::per_flow;
   KindWeights weights = kinds_alike;
+  /// By measured time, with the scenarios as they stand; empty: not known, and simulated.
+  std::vector<double> before_s = {};
   std::optional<double> lambda = {};  ///< none: found
   /// Share of the measured times, < 1; none: 0.25, or 0 if a case is held out.
   std::optional<double> hold_out = {};

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/text/version.hpp"
+#include "core/values/median.hpp"
 #include "tools/calibrate/profile_use.hpp"
 
 namespace weft {
@@ -127,9 +129,7 @@ double middle_ratio(const CalibrationCases& all, const CalibrationResult& result
   for (std::size_t i = 0; i < all.measured.size(); ++i) {
     if (!std::isnan(result.after_s[i])) ratios.push_back(result.after_s[i] / all.measured[i].time_s);
   }
-  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
-  std::nth_element(ratios.begin(), middle, ratios.end());
-  return *middle;
+  return median(std::move(ratios));
 }
 
 }  // namespace weft

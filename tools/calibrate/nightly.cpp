@@ -20,6 +20,7 @@
 #include "core/engine/parallel_loop.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/text/placeholder.hpp"
 #include "core/values/median.hpp"
 #include "tools/calibrate/fit_page.hpp"
 #include "tools/calibrate/fitted_profile.hpp"
@@ -32,15 +33,11 @@ namespace weft {
 
 namespace {
 
-constexpr std::string_view date_mark = "{date}";
 /// In a file of the configuration's history, beside the folders of nights.
 constexpr const char* reference_name = "reference.textproto";
-
-std::string dated(std::string text, const std::string& date) {
-  for (std::size_t at = text.find(date_mark); at != std::string::npos; at = text.find(date_mark, at + date.size()))
-    text.replace(at, date_mark.size(), date);
-  return text;
-}
+// What to change where a file cannot be written.
+constexpr std::string_view history_choice = "history in the configuration";
+constexpr std::string_view profile_choice = "profile in the configuration";
 
 /// Nobody else has it until the end.
 class HistoryLock {
@@ -50,7 +47,7 @@ class HistoryLock {
     std::filesystem::create_directories(history, error);
     const std::filesystem::path path = history / ".lock";
     file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file_ < 0) fail_write(path, std::strerror(errno), "history in the configuration");
+    if (file_ < 0) fail_write(path, std::strerror(errno), history_choice);
     if (flock(file_, LOCK_EX | LOCK_NB) == 0) return;
     close(file_);
     fail("night-in-progress", "another night of this history is being calibrated", SourcePlace::named(history.string()),
@@ -74,8 +71,9 @@ std::optional<CalibrationProfile> read_if_there(const std::filesystem::path& pat
   return CalibrationProfile::read(SourceText::read(path.string()));
 }
 
-void write_durably(const std::filesystem::path& path, const std::string& text) {
-  OutputFile file(path);
+/// `choice`: the field of the configuration that the path is of.
+void write_durably(const std::filesystem::path& path, const std::string& text, std::string_view choice = history_choice) {
+  OutputFile file(path, OutputFile::Packing::none, choice);
   file.write(text);
   file.commit_durably();
 }
@@ -129,9 +127,10 @@ class Night {
 
   std::vector<CaseFiles> files_of_date() const {
     std::vector<CaseFiles> files = config_.cases;
+    const auto date = [this](std::string& path) { path = with_placeholder(std::move(path), "{date}", options_.date); };
     for (CaseFiles& one : files) {
-      for (std::string* const path : {&one.scenario, &one.topology, &one.workload, &one.flows}) *path = dated(*path, options_.date);
-      for (std::string& measured : one.measured) measured = dated(measured, options_.date);
+      for (std::string* const path : {&one.scenario, &one.topology, &one.workload, &one.flows}) date(*path);
+      for (std::string& measured : one.measured) date(measured);
     }
     return files;
   }
@@ -163,16 +162,15 @@ class Night {
   }
 
   void check_row_count() {
-    std::vector<std::uint64_t> before;
+    std::vector<double> before;
     for (const NightRecord& night : nights_) {
-      if (night.status != NightStatus::refused && night.date < options_.date) before.push_back(night.rows);
+      if (night.status != NightStatus::refused && night.date < options_.date) before.push_back(static_cast<double>(night.rows));
     }
     if (before.empty()) return;
-    const auto middle = before.begin() + static_cast<std::ptrdiff_t>(before.size() / 2);
-    std::nth_element(before.begin(), middle, before.end());
-    if (static_cast<double>(record_.rows) >= config_.rows_min * static_cast<double>(*middle)) return;
-    refuse(fmt::format("{} came in, less than {} of the {} of a night before", counted(record_.rows, "row", "rows"),
-                       percent_text(config_.rows_min), *middle));
+    const double usual = median(before);
+    if (static_cast<double>(record_.rows) >= config_.rows_min * usual) return;
+    refuse(fmt::format("{} came in, less than {} of the {:.0f} of a night before", counted(record_.rows, "row", "rows"),
+                       percent_text(config_.rows_min), usual));
   }
 
   /// Of scenarios as they stand, or with the values of a profile.
@@ -234,6 +232,7 @@ class Night {
     const FitSpace space(from_in_force.scenarios(), config_.fit, config_.file + ": fit");
     std::filesystem::create_directories(folder_);
     CalibrationOptions how = options_.fit;
+    how.before_s = before_s_;
     how.journal = (folder_ / "candidates").string();
     // Of measurements that were corrected since, say.
     how.other_journal = CandidateJournal::Other::replaced;
@@ -257,11 +256,11 @@ class Night {
     record_.parameters = fitted.parameters;
     record_.outliers = found.outliers.size();
     verify(all, space, found);
-    CsvFile table(folder_ / "times.csv", times_table_header);
+    CsvFile table(folder_ / "times.csv", times_table_header, OutputFile::Packing::none, history_choice);
     write_times_table(table, from_in_force, found);
     write_durably(folder_ / "profile.textproto", fitted.to_text());
     if (publishes_) {
-      write_durably(config_.profile, fitted.to_text());
+      write_durably(config_.profile, fitted.to_text(), profile_choice);
       in_force_ = fitted;
     }
     const std::vector<double>& in_force_s = publishes_ ? found.after_s : before_s_;
@@ -390,7 +389,7 @@ class Night {
       page_.nights.push_back({night.date, night.uncalibrated_mape, night.drift, night.drift_median, night.published_mape,
                               std::string(to_text(night.status)), !night.alarms.empty()});
     }
-    OutputFile file(std::filesystem::path(config_.history) / "index.html");
+    OutputFile file(std::filesystem::path(config_.history) / "index.html", OutputFile::Packing::none, history_choice);
     file.write(page_.to_html());
     file.commit();
   }
@@ -400,8 +399,10 @@ class Night {
     const std::filesystem::path history(config_.history);
     CsvFile nights(history / "nights.csv",
                    "date,status,alarm,rows,matched,outliers,uncalibrated_mape,reference_mape,published_mape,hold_out_mape_before,"
-                   "hold_out_mape_after,drift,drift_median,reference,reasons");
-    CsvFile parameters(history / "parameters.csv", "date,status,parameter,value,low,high,knowledge");
+                   "hold_out_mape_after,drift,drift_median,reference,reasons",
+                   OutputFile::Packing::none, history_choice);
+    CsvFile parameters(history / "parameters.csv", "date,status,parameter,value,low,high,knowledge", OutputFile::Packing::none,
+                       history_choice);
     for (const NightRecord& night : nights_) {
       nights.text(night.date).text(to_text(night.status)).number(std::uint64_t{!night.alarms.empty()});
       nights.number(night.rows).number(night.matched).number(night.outliers);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/readable.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
 
 namespace weft {
@@ -73,11 +74,11 @@ void note_profile(const CalibrationProfile& profile, const std::string& file, bo
          SourcePlace::named(file), "add --take-transferred to use the values all the same; they are not calibrated here");
   }
   scenario.manifest.add_input("profile", file, "textproto");
-  std::string note = fmt::format("{}: {} of {}, fitted {} to {} measured times; mean error {:.1f} %", file,
+  std::string note = fmt::format("{}: {} of {}, fitted {} to {} measured times; mean error {}", file,
                                  joined(names_where(profile, [](const auto&) { return true; })), named(profile.machine),
-                                 profile.date.substr(0, 10), profile.training.count, 100 * profile.training.mape);
+                                 profile.date.substr(0, 10), profile.training.count, readable_share(profile.training.mape));
   if (profile.hold_out.count > 0)
-    note += fmt::format(", {:.1f} % of {} held out", 100 * profile.hold_out.mape, profile.hold_out.count);
+    note += fmt::format(", {} of {} held out", readable_share(profile.hold_out.mape), profile.hold_out.count);
   if (is_other) note += fmt::format(": transferred to {}", named(machine));
   scenario.assumptions.push_back(std::move(note));
   const std::vector<std::string> unsure =

@@ -23,26 +23,24 @@ namespace weft {
 
 namespace {
 
-[[noreturn]] void fail_by_errno(const std::filesystem::path& path) { fail_write(path, std::strerror(errno)); }
-
-std::FILE* create(const std::filesystem::path& path) {
+std::FILE* create(const std::filesystem::path& path, std::string_view choice) {
   // Without waiting, as opening a pipe would.
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (file < 0) {
-    if (errno == ELOOP) fail_write(path, "it is a link");
-    if (errno == ENXIO) fail_write(path, "it is a pipe or a socket");
-    fail_by_errno(path);
+    if (errno == ELOOP) fail_write(path, "it is a link", choice);
+    if (errno == ENXIO) fail_write(path, "it is a pipe or a socket", choice);
+    fail_write(path, std::strerror(errno), choice);
   }
   struct stat found {};
   if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
     close(file);
-    fail_write(path, "it is not a regular file");
+    fail_write(path, "it is not a regular file", choice);
   }
   std::FILE* const stream = ftruncate(file, 0) == 0 ? fdopen(file, "wb") : nullptr;
   if (stream == nullptr) {
     const int why = errno;
     close(file);
-    fail_write(path, std::strerror(why));
+    fail_write(path, std::strerror(why), choice);
   }
   return stream;
 }
@@ -100,11 +98,12 @@ class OutputFile::Packer {
   std::array<char, 1 << 16> out_{};
 };
 
-OutputFile::OutputFile(std::filesystem::path path, Packing packing)
+OutputFile::OutputFile(std::filesystem::path path, Packing packing, std::string_view choice)
     : path_(std::move(path)),
       partial_(path_.string() + ".partial"),
+      choice_(choice),
       buffer_(std::make_unique_for_overwrite<char[]>(buffer_size)),
-      file_(create(partial_), std::fclose),
+      file_(create(partial_, choice), std::fclose),
       packer_(packing == Packing::gzip ? std::make_unique<Packer>() : nullptr),
       last_flush_(coarse_now()) {
   std::setvbuf(file_.get(), buffer_.get(), _IOFBF, buffer_size);
@@ -113,8 +112,10 @@ OutputFile::OutputFile(std::filesystem::path path, Packing packing)
 OutputFile::OutputFile(OutputFile&&) noexcept = default;
 OutputFile::~OutputFile() = default;
 
+void OutputFile::fail_by_errno() const { fail_write(path_, std::strerror(errno), choice_); }
+
 void OutputFile::write_plain(std::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) fail_by_errno(path_);
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) fail_by_errno();
 }
 
 void OutputFile::write(std::string_view text) {
@@ -126,13 +127,13 @@ void OutputFile::write(std::string_view text) {
     write_plain(text);
   }
   if (!is_due) return;
-  if (std::fflush(file_.get()) != 0) fail_by_errno(path_);
+  if (std::fflush(file_.get()) != 0) fail_by_errno();
   last_flush_ = now;
 }
 
 void OutputFile::flush() {
   if (packer_ != nullptr) packer_->pack({}, Z_FINISH, [this](std::string_view bytes) { write_plain(bytes); });
-  if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) fail_by_errno(path_);
+  if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) fail_by_errno();
 }
 
 void OutputFile::rename() {
@@ -140,13 +141,13 @@ void OutputFile::rename() {
   std::filesystem::rename(partial_, path_, error);
   if (error) {
     errno = error.value();
-    fail_by_errno(path_);
+    fail_by_errno();
   }
 }
 
 void OutputFile::close() {
   flush();
-  if (std::fclose(file_.release()) != 0) fail_by_errno(path_);
+  if (std::fclose(file_.release()) != 0) fail_by_errno();
 }
 
 void OutputFile::commit() {
@@ -156,19 +157,19 @@ void OutputFile::commit() {
 
 void OutputFile::commit_durably() {
   flush();
-  if (fsync(fileno(file_.get())) != 0 || std::fclose(file_.release()) != 0) fail_by_errno(path_);
+  if (fsync(fileno(file_.get())) != 0 || std::fclose(file_.release()) != 0) fail_by_errno();
   rename();
   // The folder has the name.
   const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
   const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) fail_by_errno(path_);
+  if (opened < 0) fail_by_errno();
   const bool is_kept = fsync(opened) == 0;
   ::close(opened);
-  if (!is_kept) fail_by_errno(path_);
+  if (!is_kept) fail_by_errno();
 }
 
-CsvFile::CsvFile(std::filesystem::path path, std::string_view header, OutputFile::Packing packing)
-    : file_(std::move(path), packing) {
+CsvFile::CsvFile(std::filesystem::path path, std::string_view header, OutputFile::Packing packing, std::string_view choice)
+    : file_(std::move(path), packing, choice) {
   file_.write(header);
   file_.write("\n");
 }

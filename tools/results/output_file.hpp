@@ -27,8 +27,9 @@ class OutputFile {
  public:
   enum class Packing : std::uint8_t { none, gzip };
 
-  /// Creates `path`.partial, or empties it; follows no link. Throws InputError [cannot-write].
-  explicit OutputFile(std::filesystem::path path, Packing packing = Packing::none);
+  /// Creates `path`.partial, or empties it; follows no link. `choice` is the flag that names
+  /// another place. Throws InputError [cannot-write].
+  explicit OutputFile(std::filesystem::path path, Packing packing = Packing::none, std::string_view choice = "--out");
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
@@ -47,9 +48,11 @@ class OutputFile {
   void write_plain(std::string_view bytes);
   void flush();
   void rename();
+  [[noreturn]] void fail_by_errno() const;
 
   std::filesystem::path path_;
   std::filesystem::path partial_;
+  std::string choice_;
   /// Of which only what is in use costs memory.
   static constexpr std::size_t buffer_size = 1 << 17;
   std::unique_ptr<char[]> buffer_;  ///< file_'s
@@ -66,7 +69,8 @@ class CsvFile {
   /// Letters of the longest number, such as -2.2250738585072014e-308.
   static constexpr std::size_t number_size_max = 32;
 
-  CsvFile(std::filesystem::path path, std::string_view header, OutputFile::Packing packing = OutputFile::Packing::none);
+  CsvFile(std::filesystem::path path, std::string_view header, OutputFile::Packing packing = OutputFile::Packing::none,
+          std::string_view choice = "--out");
 
   CsvFile& text(std::string_view value);
   CsvFile& number(std::int64_t value);

@@ -32,8 +32,6 @@ class Lines {
   std::string text_;
 };
 
-std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
-
 /// "; p50 1 s, p90 2 s, p99 3 s, max 4 s"; nothing where all values look the same.
 template <class ToText>
 std::string percentiles_text(const std::optional<Percentiles>& values, std::uint64_t count, const ToText& to_text) {
@@ -49,7 +47,7 @@ std::string times_text(const std::optional<Percentiles>& values, std::uint64_t c
 void add_jobs(const RunSummary& run, Lines& lines) {
   lines.add("jobs", "{} of {} finished on {}", run.jobs_finished, run.jobs_total, counted(run.gpus, "GPU", "GPUs"));
   lines.add("makespan", "{}", readable(run.makespan.in_s()));
-  lines.add("GPU time", "{}, {} of the cluster's", readable_gpu_time(run.gpu_time_s), percent(run.gpu_utilization));
+  lines.add("GPU time", "{}, {} of the cluster's", readable_gpu_time(run.gpu_time_s), readable_share(run.gpu_utilization));
   if (run.stranded_gpu_time_s > 0) lines.add("stranded", "{} idle while jobs waited", readable_gpu_time(run.stranded_gpu_time_s));
   if (run.preemptions > 0) {
     lines.add("preemptions", "{}, for which {} of work was lost", run.preemptions,
@@ -75,9 +73,9 @@ void add_jobs(const RunSummary& run, Lines& lines) {
   if (run.checkpoint_gpu_time_s > 0) lines.add("checkpoints", "took {}", readable_gpu_time(run.checkpoint_gpu_time_s));
   if (run.overhead_gpu_time_s > 0) lines.add("starts", "took {}", readable_gpu_time(run.overhead_gpu_time_s));
   if (run.goodput < run.gpu_utilization)
-    lines.add("goodput", "{} of the cluster's GPU time was for work that counts", percent(run.goodput));
+    lines.add("goodput", "{} of the cluster's GPU time was for work that counts", readable_share(run.goodput));
   if (run.failures > 0 || run.checkpoint_gpu_time_s > 0)
-    lines.add("effective time", "{} of the time from first start to end, by GPU time", percent(run.effective_time_ratio));
+    lines.add("effective time", "{} of the time from first start to end, by GPU time", readable_share(run.effective_time_ratio));
   if (run.jobs_finished == 0) return;
   lines.add("job completion", "{} mean{}", readable(run.mean_jct_s), times_text(run.jct_s, run.jobs_finished));
   if (run.mean_wait_s > 0)
@@ -103,8 +101,8 @@ void add_iterations(const RunSummary& run, Lines& lines) {
   const auto& shares = run.exposed_comm_share_by_communicator;
   std::string parts;
   for (const auto& [communicator, share] : shares)
-    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", communicator, percent(share));
-  lines.add("exposed", "communication that no computation hid: {} of iterations", percent(run.exposed_comm_share));
+    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", communicator, readable_share(share));
+  lines.add("exposed", "communication that no computation hid: {} of iterations", readable_share(run.exposed_comm_share));
   if (shares.size() > 1) lines.add("", "by communicator: {}; where several are under way, each counts", parts);
 }
 
@@ -160,7 +158,7 @@ void add_transfers(const RunSummary& run, Lines& lines) {
   const std::string span = run.link_utilization_over == run.makespan
                                ? "the run"
                                : fmt::format("{}, with what was on its way at its end", readable(run.link_utilization_over.in_s()));
-  lines.add("busiest link", "{}, {} of its capacity over {}", run.busiest_link, percent(run.max_link_utilization), span);
+  lines.add("busiest link", "{}, {} of its capacity over {}", run.busiest_link, readable_share(run.max_link_utilization), span);
 }
 
 void add_congestion(const CongestionSummary& congestion, Lines& lines) {
@@ -173,7 +171,7 @@ void add_congestion(const CongestionSummary& congestion, Lines& lines) {
             counted(congestion.jobs_slowed_by_others, "job", "jobs"), congestion.jobs_slowed_by_own);
   const CongestionSummary::Longest& longest = *congestion.longest;
   lines.add("longest", "{} on {}, {} of bandwidth lost, since {}: job \"{}\" {}", readable(longest.end_s - longest.begin_s),
-            longest.link, percent(longest.lost_share), readable(longest.begin_s), longest.trigger,
+            longest.link, readable_share(longest.lost_share), readable(longest.begin_s), longest.trigger,
             longest.is_own ? "slows itself" : "had started");
 }
 
@@ -195,7 +193,7 @@ void add_cards(const PacketCounters& packets, Lines& lines) {
   const double all_s =
       (packets.sending + packets.held_by_pauses + packets.held_by_congestion_control + packets.held_by_acknowledgements).in_s();
   if (all_s <= 0) return;
-  const auto share = [&](Duration time) { return percent(time.in_s() / all_s); };
+  const auto share = [&](Duration time) { return readable_share(time.in_s() / all_s); };
   lines.add("cards", "with data to send: {} of the time at line rate, {} sending again; held up {} by congestion control,",
             share(packets.sending - packets.sending_again), share(packets.sending_again),
             share(packets.held_by_congestion_control));
@@ -217,7 +215,7 @@ void add_packets(const RunSummary& run, Lines& lines) {
       packets.pause_storms > 0 ? fmt::format(", {}", counted(packets.pause_storms, "pause storm", "pause storms")) : "");
   const double wait_s = packets.mean_wait_s();
   lines.add("queues", "a data packet waits {} in switches on its route, {} of a transfer's mean completion", readable(wait_s),
-            percent(run.mean_fct_s > 0 ? wait_s / run.mean_fct_s : 0));
+            readable_share(run.mean_fct_s > 0 ? wait_s / run.mean_fct_s : 0));
   for (const TierUsage& tier : run.tiers) {
     lines.add(tier.tiers, "{}, longest queue {}, {}, paused {} at most, {}", counted(tier.links, "link", "links"),
               readable_bytes(static_cast<double>(tier.queue_peak.count())), counted(tier.ecn_marks, "ECN mark", "ECN marks"),

@@ -22,12 +22,6 @@ namespace {
 constexpr double told_from = 0.1;
 constexpr std::uint64_t slots_allowed_max = 65536;
 
-std::string percent(double share) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.3g %%", 100 * share);
-  return buffer;
-}
-
 std::string bytes_text(double bytes) {
   char buffer[48];
   constexpr std::pair<double, const char*> units[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
@@ -141,7 +135,7 @@ std::vector<std::string> slot_notes(std::span<const SlotHoldup> holdups, const J
         "waited for {} of the time with nothing else leaving. collective.slots = {}, now {}, would fill it",
         kind.first, kind.second, counted(found.connections, "connection", "connections"), topology.node_name(at.source),
         topology.node_name(at.peer), bytes_text(worst.let_through()), counted(worst.messages, "message", "messages"),
-        readable(worst.round_trip.in_s()), bytes_text(worst.path_bytes()), percent(worst.share), needed, slots));
+        readable(worst.round_trip.in_s()), bytes_text(worst.path_bytes()), readable_share(worst.share), needed, slots));
   }
   return notes;
 }

@@ -273,11 +273,12 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
   // Before the search, so that a place where nothing can be written is not found after it.
   OutputFile file(options.out);
   std::optional<CsvFile> table;
-  if (!options.table.empty()) table.emplace(options.table, times_table_header);
+  constexpr auto plain = OutputFile::Packing::none;
+  if (!options.table.empty()) table.emplace(options.table, times_table_header, plain, "--table");
   std::optional<OutputFile> page;
-  if (!options.page.empty()) page.emplace(options.page);
+  if (!options.page.empty()) page.emplace(options.page, plain, "--page");
   std::optional<OutputFile> breakdown;
-  if (!options.breakdown.empty()) breakdown.emplace(options.breakdown);
+  if (!options.breakdown.empty()) breakdown.emplace(options.breakdown, plain, "--breakdown");
   const CalibrationResult result = calibrate(all, space, how);
   const double elapsed_s = watch->elapsed_s();
   watch.reset();

@@ -51,11 +51,8 @@ const char* to_text(State state) {
   return "";
 }
 
-std::string percent(double ratio) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%+.1f %%", ratio * 100);
-  return buffer;
-}
+/// "+1.5 %"
+std::string change_text(double ratio) { return (std::signbit(ratio) ? "" : "+") + readable_share(ratio); }
 
 std::string note_of(const JobForecast& answer, const Forecast& forecast) {
   if (answer.job == forecast.started) return fmt::format("starts on {}", answer.placement);
@@ -103,7 +100,8 @@ void print(const Forecast& forecast) {
     std::string iteration;
     if (answer.now.iteration_s || answer.then.iteration_s) {
       iteration = fmt::format("{} -> {}", value(answer.now.iteration_s), value(answer.then.iteration_s));
-      if (answer.now.iteration_s && answer.then.iteration_s) iteration += fmt::format(", {}", percent(answer.iteration_change()));
+      if (answer.now.iteration_s && answer.then.iteration_s)
+        iteration += fmt::format(", {}", change_text(answer.iteration_change()));
     }
     const auto left = [&](const std::optional<double>& end_s) { return end_s ? readable(*end_s - at_s) : "?"; };
     std::string end = fmt::format("{} -> {}", left(answer.now.end_s), left(answer.then.end_s));

@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "core/text/counted.hpp"
+#include "core/text/placeholder.hpp"
 #include "tools/calibrate/aligned_jobs.hpp"
 #include "tools/calibrate/profile_use.hpp"
 #include "tools/results/folder_sink.hpp"
@@ -131,11 +132,7 @@ void add_flow_mode(const Scenario& scenario, const RunOptions& options, RunSumma
 
 /// `out` with the time of the start, on the clock of the machine, for {time}.
 std::string with_time(std::string out) {
-  constexpr std::string_view mark = "{time}";
-  const std::string now = fmt::format("{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
-  for (std::size_t at = out.find(mark); at != std::string::npos; at = out.find(mark, at + now.size()))
-    out.replace(at, mark.size(), now);
-  return out;
+  return with_placeholder(std::move(out), "{time}", fmt::format("{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr))));
 }
 
 int simulate(CommandOptions options, bool seed_given) {

@@ -26,5 +26,11 @@ TEST(Readable, LargeFiguresHaveNoExponent) {
   EXPECT_EQ(readable_bytes(2.1e13), "21 TB");
 }
 
+TEST(Readable, SharesHaveOneDecimal) {
+  EXPECT_EQ(readable_share(0.1234), "12.3 %");
+  EXPECT_EQ(readable_share(1), "100.0 %");
+  EXPECT_EQ(readable_share(-0.02), "-2.0 %");
+}
+
 }  // namespace
 }  // namespace weft::readable_test
