@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/check.hpp"
 #include "core/text/csv_reader.hpp"
-#include "core/values/compensated_sum.hpp"
 
 namespace weft {
 
@@ -196,93 +194,6 @@ class MeasuredReader {
   MeasuredTimes measured_;
 };
 
-/// Which of the members of TimedEntity count.
-struct Key {
-  bool input_row = false;
-  bool flow_id = false;
-  bool source = false;
-  bool destination = false;
-  bool size = false;
-  bool job = false;
-  bool op = false;
-  bool kind = false;
-  bool communicator = false;
-  bool iteration = false;
-  bool group = false;
-  bool ranks = false;
-  friend auto operator<=>(const Key&, const Key&) = default;
-};
-
-/// What a measured time says.
-Key key_of(const TimedEntity& entity, MatchBy by) {
-  Key key;
-  if (entity.of == TimedKind::flow) {
-    const bool has_ends = !entity.source.empty() && !entity.destination.empty();
-    if (by == MatchBy::automatic) by = entity.input_row ? MatchBy::input_row : has_ends ? MatchBy::ends : MatchBy::flow_id;
-    if (by != MatchBy::ends) {
-      key.input_row = by == MatchBy::input_row;
-      key.flow_id = by == MatchBy::flow_id;
-      return key;
-    }
-    key.source = key.destination = true;
-  }
-  key.size = entity.size_bytes.has_value();
-  key.job = !entity.job.empty();
-  key.op = !entity.op.empty();
-  key.kind = !entity.kind.empty();
-  key.communicator = !entity.communicator.empty();
-  key.iteration = entity.iteration.has_value();
-  key.group = entity.group.has_value();
-  key.ranks = entity.ranks.has_value();
-  return key;
-}
-
-/// Whether an entity has all that counts.
-bool has_all(const TimedEntity& entity, const Key& key) {
-  return (!key.input_row || entity.input_row) && (!key.flow_id || entity.flow_id) && (!key.source || !entity.source.empty()) &&
-         (!key.destination || !entity.destination.empty()) && (!key.size || entity.size_bytes) &&
-         (!key.job || !entity.job.empty()) && (!key.op || !entity.op.empty()) && (!key.kind || !entity.kind.empty()) &&
-         (!key.communicator || !entity.communicator.empty()) && (!key.iteration || entity.iteration) &&
-         (!key.group || entity.group) && (!key.ranks || entity.ranks);
-}
-
-std::string key_text(const TimedEntity& entity, const Key& key) {
-  std::string text;
-  const auto add_number = [&](bool counts, const std::optional<std::uint64_t>& number) {
-    if (counts) text += number ? fmt::format("{}\n", *number) : "\n";
-  };
-  const auto add_text = [&](bool counts, const std::string& of) {
-    if (counts) text += of + "\n";
-  };
-  add_number(key.input_row, entity.input_row);
-  add_number(key.flow_id, entity.flow_id);
-  add_text(key.source, entity.source);
-  add_text(key.destination, entity.destination);
-  add_number(key.size, entity.size_bytes);
-  add_text(key.job, entity.job);
-  add_text(key.op, entity.op);
-  add_text(key.kind, entity.kind);
-  add_text(key.communicator, entity.communicator);
-  add_number(key.iteration, entity.iteration);
-  add_number(key.group, entity.group);
-  add_number(key.ranks, entity.ranks);
-  return text;
-}
-
-using ByText = std::map<std::string, std::vector<std::size_t>>;
-
-/// Those of the places that have all that counts, by what they say of it, each list in order of
-/// start, then as given.
-ByText by_text(std::span<const TimedEntity> entities, std::span<const std::size_t> places, const Key& key) {
-  ByText found;
-  for (const std::size_t i : places) {
-    if (has_all(entities[i], key)) found[key_text(entities[i], key)].push_back(i);
-  }
-  for (auto& [text, list] : found)
-    std::ranges::stable_sort(list, {}, [&](std::size_t i) { return entities[i].start_s.value_or(0); });
-  return found;
-}
-
 }  // namespace
 
 std::string_view to_text(TimedKind kind) {
@@ -323,36 +234,6 @@ MeasuredTimes read_measured_times(const SourceText& source) {
   MeasuredTimes measured = MeasuredReader(source, diagnostics).read();
   diagnostics.throw_if_errors();
   return measured;
-}
-
-std::vector<double> match_times(const MeasuredTimes& measured, std::span<const TimedEntity> simulated, MatchBy by) {
-  std::vector<double> matched(measured.times.size(), std::numeric_limits<double>::quiet_NaN());
-  std::vector<std::size_t> of_kind;
-  for (std::size_t i = 0; i < simulated.size(); ++i) {
-    if (simulated[i].of == measured.kind) of_kind.push_back(i);
-  }
-  std::map<Key, std::vector<std::size_t>> rows_by_key;
-  for (std::size_t i = 0; i < measured.times.size(); ++i) rows_by_key[key_of(measured.times[i], by)].push_back(i);
-  for (const auto& [key, rows_of_key] : rows_by_key) {
-    const ByText of_text = by_text(simulated, of_kind, key);
-    for (const auto& [text, rows] : by_text(measured.times, rows_of_key, key)) {
-      const auto found = of_text.find(text);
-      if (found == of_text.end()) continue;
-      const std::vector<std::size_t>& alike = found->second;
-      if (measured.kind != TimedKind::flow) {
-        CompensatedSum sum;
-        for (const std::size_t i : alike) sum.add(simulated[i].time_s);
-        for (const std::size_t row : rows) matched[row] = sum.value() / static_cast<double>(alike.size());
-        continue;
-      }
-      // Nobody knows which of several belong together where one was not measured or not simulated,
-      // or nothing says which came first.
-      const bool have_starts = std::ranges::all_of(rows, [&](std::size_t row) { return measured.times[row].start_s.has_value(); });
-      if (rows.size() != alike.size() || (rows.size() > 1 && !have_starts)) continue;
-      for (std::size_t i = 0; i < rows.size(); ++i) matched[rows[i]] = simulated[alike[i]].time_s;
-    }
-  }
-  return matched;
 }
 
 MeasuredTables::MeasuredTables(std::vector<MeasuredTimes> tables) : tables_(std::move(tables)), begins_{0} {

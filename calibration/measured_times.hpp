@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured times: how long flows, collectives or iterations took on a real system, from a table,
-// and which simulated ones they belong to.
+// Measured times: how long flows, collectives or iterations took on a real system, from a table.
 //
-// Where it sits: an objective (calibration/objective) holds simulated times against them.
+// Where it sits: a matcher (calibration/time_matcher) finds the simulated ones that they belong to,
+// an objective (calibration/objective) holds these against them.
 //
 // A table is CSV whose header names what it has. One column says how long: fct, duration, time,
 // latency or completion, with its unit: fct_ns, time_us, latency_ms, duration_s. Others say of
@@ -11,9 +11,6 @@
 //                communicator
 //   collectives  kind, ranks, size_bytes, job, iteration, op, communicator, group
 //   iterations   job, iteration
-// Simulated ones that agree with a row in all that the row says belong to it. Flows that are
-// equal in all that counts are paired with as many simulated ones in order of their start; of
-// collectives and iterations the mean counts, as tables leave out which of many was measured.
 //
 // Errors of the file as a whole: as a CSV table's, [ambiguous-column]: two columns say how long;
 // [missing-column]; [no-measurements]. A row without a time above zero, with a field that is wrong,
@@ -62,14 +59,6 @@ struct TimedEntity {
   std::string to_text() const;
 };
 
-/// What rows are told apart by.
-enum class MatchBy : std::uint8_t {
-  automatic,  ///< input_row where there is one, else ends where src and dst are, else flow_id
-  input_row,
-  flow_id,  ///< numbers of a run, which may change with its parameters
-  ends,     ///< source, destination, size and start
-};
-
 struct MeasuredTimes {
   std::string file;
   TimedKind kind = TimedKind::flow;
@@ -80,12 +69,6 @@ struct MeasuredTimes {
 
 /// Throws InputError.
 MeasuredTimes read_measured_times(const SourceText& source);
-
-/// For each measured time that of the simulated ones that belong to it, NaN where there is none, or
-/// where several flows agree in all that counts, and there are more of one than of the other or no
-/// starts. Simulated ones of another kind do not count.
-std::vector<double> match_times(const MeasuredTimes& measured, std::span<const TimedEntity> simulated,
-                                MatchBy by = MatchBy::automatic);
 
 /// Several tables, whose times are numbered one after the other.
 class MeasuredTables {

@@ -10,6 +10,7 @@
 #include "calibration/measured_times.hpp"
 #include "calibration/nccl_tests.hpp"
 #include "calibration/profile.hpp"
+#include "calibration/time_matcher.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/source_text.hpp"
 #include "host/collectives/collective_rules.hpp"
@@ -75,7 +76,7 @@ void read_measured(const std::string& path) {
   MeasuredTimes measured = read_measured_times(SourceText::read(path));
   const std::vector<TimedEntity> simulated = measured.times;
   for (const MatchBy by : {MatchBy::automatic, MatchBy::flow_id, MatchBy::input_row, MatchBy::ends})
-    match_times(measured, simulated, by);
+    TimeMatcher(measured, by).match(simulated);
 }
 
 /// For a topology in which shortest ways, routes and circles are a few letters apart.

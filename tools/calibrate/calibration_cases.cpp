@@ -130,7 +130,8 @@ std::vector<double> weights_of(const CalibrationCases& all, const KindWeights& k
   return weights;
 }
 
-void simulate_case(const CalibrationCases& all, std::size_t one, Scenario scenario, MatchBy by, std::span<double> times_s) {
+void simulate_case(const CalibrationCases& all, std::size_t one, Scenario scenario, std::span<const TimeMatcher> matchers,
+                   std::span<double> times_s) {
   const CalibrationCase& of = all.cases[one];
   std::vector<TimedKind> kinds;
   for (const std::size_t table : of.tables) {
@@ -139,7 +140,7 @@ void simulate_case(const CalibrationCases& all, std::size_t one, Scenario scenar
   }
   const std::vector<TimedEntity> simulated = simulate_times(std::move(scenario), kinds);
   for (const std::size_t table : of.tables) {
-    const std::vector<double> matched = match_times(all.measured.tables()[table], simulated, by);
+    const std::vector<double> matched = matchers[table].match(simulated);
     std::ranges::copy(matched, times_s.begin() + static_cast<std::ptrdiff_t>(all.measured.begin_of(table)));
   }
 }

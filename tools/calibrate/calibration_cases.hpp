@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "calibration/measured_times.hpp"
+#include "calibration/time_matcher.hpp"
 #include "core/text/diagnostics.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 
@@ -84,8 +85,9 @@ void for_times_of(const MeasuredTables& measured, const CalibrationCase& one, co
 std::vector<double> weights_of(const CalibrationCases& all, const KindWeights& kinds);
 
 /// Simulates `scenario`, in place of that of the case of this number, and writes what belongs to
-/// the case's measured times, NaN where nothing does. `times_s`: by measured time. Throws what
-/// simulate_times() does.
-void simulate_case(const CalibrationCases& all, std::size_t one, Scenario scenario, MatchBy by, std::span<double> times_s);
+/// the case's measured times, NaN where nothing does. `matchers`: of all tables. `times_s`: by
+/// measured time. Throws what simulate_times() does.
+void simulate_case(const CalibrationCases& all, std::size_t one, Scenario scenario, std::span<const TimeMatcher> matchers,
+                   std::span<double> times_s);
 
 }  // namespace weft

@@ -58,6 +58,7 @@ class Calibrator {
         space_(space),
         options_(options),
         weights_(weights_of(all, options.weights)),
+        matchers_(matchers_of(all.measured, options.match)),
         hold_out_(options.hold_out.value_or(std::ranges::any_of(all.cases, &CalibrationCase::is_held_out) ? 0 : hold_out_default)),
         loop_(options.threads) {}
 
@@ -102,7 +103,7 @@ class Calibrator {
     if (result_.before_s.empty()) {
       result_.before_s.resize(measured_.size());
       loop_.run(all_.cases.size(), [&](std::size_t, std::size_t one) {
-        simulate_case(all_, one, all_.cases[one].scenario, options_.match, result_.before_s);
+        simulate_case(all_, one, all_.cases[one].scenario, matchers_, result_.before_s);
       });
     }
     in_held_out_case_.assign(measured_.size(), false);
@@ -183,8 +184,7 @@ class Calibrator {
     loop_.run(points.size() * cases, [&](std::size_t, std::size_t i) {
       const std::size_t one = i % cases;
       try {
-        simulate_case(all_, one, space_.scenario_at(simulated[one].scenario, points[i / cases]), options_.match,
-                      times_s[i / cases]);
+        simulate_case(all_, one, space_.scenario_at(simulated[one].scenario, points[i / cases]), matchers_, times_s[i / cases]);
       } catch (const InputError&) {
         is_simulated[i] = 0;
       }
@@ -472,6 +472,7 @@ class Calibrator {
   const FitSpace& space_;
   const CalibrationOptions& options_;
   std::vector<double> weights_;  ///< by measured time
+  std::vector<TimeMatcher> matchers_;
   double hold_out_;
   ParallelLoop loop_;
   CandidateJournal* journal_ = nullptr;

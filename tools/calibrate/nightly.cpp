@@ -179,7 +179,7 @@ class Night {
     loop_.run(all.cases.size(), [&](std::size_t, std::size_t one) {
       Scenario scenario = all.cases[one].scenario;
       if (profile != nullptr) apply_profile(*profile, file, scenario);
-      simulate_case(all, one, std::move(scenario), options_.fit.match, times_s);
+      simulate_case(all, one, std::move(scenario), matchers_, times_s);
     });
     return times_s;
   }
@@ -200,6 +200,7 @@ class Night {
   /// look like what was simulated.
   bool compare(const CalibrationCases& all) {
     weights_ = weights_of(all, options_.fit.weights);
+    matchers_ = matchers_of(all.measured, options_.fit.match);
     uncalibrated_s_ = times_with(all, nullptr, "");
     before_s_ = in_force_ ? times_with(all, &*in_force_, config_.profile) : uncalibrated_s_;
     if (reference_) reference_s_ = times_with(all, &*reference_, reference_file_.string());
@@ -432,6 +433,7 @@ class Night {
   std::optional<NightRecord> before_it_;  ///< of its date
   bool publishes_ = false;                ///< the night's fit comes into force
   bool has_accepted_ = false;             ///< the values in force became the reference
+  std::vector<TimeMatcher> matchers_;     ///< by table
   std::vector<double> weights_;           ///< by measured time, like the next ones
   std::vector<double> uncalibrated_s_;
   std::vector<double> before_s_;  ///< with the values in force before the night

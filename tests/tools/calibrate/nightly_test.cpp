@@ -69,7 +69,7 @@ class Nights : public testing::Test {
     for (int i = 0; i < 12; ++i) {
       all.measured = MeasuredTables({read_measured_times(SourceText("m.csv", fmt::format("op,duration_us\no{},1\n", i)))});
       std::vector<double> times_s(1);
-      simulate_case(all, 0, scenario, MatchBy::automatic, times_s);
+      simulate_case(all, 0, scenario, matchers_of(all.measured, MatchBy::automatic), times_s);
       text += fmt::format("o{},{}\n", i, (i % slow_every == slow_every - 1 ? 1.25e6 : 1e6) * times_s[0]);
     }
     folder_.write(fmt::format("fct-{}.csv", date), text);
