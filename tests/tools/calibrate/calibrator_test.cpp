@@ -143,6 +143,18 @@ TEST_F(Calibration, ACaseCountsByItsWeight) {
   EXPECT_EQ(code_of([&] { calibrate(all, space, how); }), "unused-weight");
 }
 
+TEST_F(Calibration, WeightsOfKindAndCaseMultiply) {
+  const auto table = [](const char* text) { return read_measured_times(SourceText("m.csv", text)); };
+  CalibrationCases all{{},
+                       MeasuredTables({table("input_row,fct_us\n0,1\n1,2\n"), table("iteration,duration_s\n0,1\n"),
+                                       table("input_row,fct_us\n0,3\n")}),
+                       {}};
+  all.cases.push_back({"a", scenario(), {0, 1}, false, 3});
+  all.cases.push_back({"b", scenario(), {2}});
+  EXPECT_EQ(weights_of(all, {2, 7, 5}), (std::vector<double>{6, 6, 15, 2}));
+  EXPECT_EQ(weights_of(all, kinds_alike), (std::vector<double>{3, 3, 3, 1}));
+}
+
 // The machine is in packet mode; flow mode, in which a flow that meets nobody takes as long, comes
 // near it, so that packet mode has to be run less often.
 TEST_F(Calibration, FlowModeProposesAndPacketModeDecides) {
