@@ -10,7 +10,8 @@ out. Productions:
   packet        packet mode as it is
   packet, slow  packet mode with latencies, headers and an efficiency that the calibration is not told
   ns-3          what flows between hosts in the first, at the same times, through ns3_flows (with --ns3): TCP with DCTCP, 350 ns per
-                switch, 2.4 us per host and 42 B of headers, none of which the calibration is told. Flow mode replays the same flows.
+                switch, 2.4 us per host and 42 B of headers, none of which the calibration is told. Flow mode gets the same list of
+                flows, each a connection by itself as there.
 Each is fitted without the ordering constraint (--lambda=0) and with it (--lambda=auto). Prints, as Markdown and with a CSV file each in
 the folder:
   errors.csv        mean absolute percentage error (MAPE) and pairs in order before and after, training and held out
@@ -206,44 +207,30 @@ def node_numbers(path):
 
 
 def measure_ns3(folder, name, packet_folder):
-    """What flows between hosts in packet mode, through ns-3; and as a workload that sends the same at the same times."""
+    """What flows between hosts in packet mode, through ns-3; flow mode gets the same list."""
     (folder / f"{name}.net.textproto").write_text((packet_folder / f"{name}.net.textproto").read_text())
     flows = flows_between_hosts(packet_folder / f"{name}.run")
     numbers = node_numbers(folder / f"{name}.net.textproto")
-    ranks = [name for name in numbers if "/gpu" in name]
     lines = [str(len(flows))]
     lines += [f"{numbers[row['src']]} {numbers[row['dst']]} 3 100 {row['size_bytes']} {float(row['start_ns']) / 1e9:.11f}" for row in flows]
     (folder / f"{name}.flows").write_text("\n".join(lines) + "\n")
     ports = [f"--source-ports={NS3_SETTINGS['flow.source_ports']}"]
     delays = [f"--host-latency={NS3_HOST_LATENCY}", f"--switching-delay={NS3_SWITCHING_DELAY}"]
     call(folder, OPTIONS.ns3, f"--topology={name}.net.textproto", f"--flows={name}.flows", f"--out={name}.fct.csv", *ports, *delays)
-    ops = {rank: [] for rank in ranks}
     measured = []
     for number, (row, fct) in enumerate(zip(flows, read_rows(folder / f"{name}.fct.csv"), strict=True)):
         assert (row["src"], row["dst"], row["size_bytes"]) == (fct["src"], fct["dst"], fct["size_bytes"])
-        source, destination = ranks.index(row["src"]), ranks.index(row["dst"])
-        message = f'size: "{row["size_bytes"]}B" tag: {number}'
-        ops[row["src"]].append(f'op {{ name: "w{number}" compute {{ duration: "{row["start_ns"]}ns" }} }}')
-        ops[row["src"]].append(f'op {{ name: "f{number}" send {{ peer: {destination} {message} }} deps: "w{number}" }}')
-        ops[row["dst"]].append(f'op {{ name: "r{number}" receive {{ peer: {source} {message} }} }}')
-        measured.append({"op": f"f{number}", "src": row["src"], "dst": row["dst"], "size_bytes": row["size_bytes"],
+        measured.append({"input_row": number, "src": row["src"], "dst": row["dst"], "size_bytes": row["size_bytes"],
                          "of_job": row["job"], "fct_us": fct["fct_us"]})  # fmt: skip
-    roles = [f'role {{ name: "{rank}" ranks: "{ranks.index(rank)}"\n' + "\n".join(lines) + "\n}" for rank, lines in ops.items() if lines]
-    idle = ",".join(str(ranks.index(rank)) for rank, lines in ops.items() if not lines)
-    if idle:
-        roles.append(f'role {{ name: "idle" ranks: "{idle}" op {{ compute {{ duration: "1us" }} }} }}')
-    (folder / f"{name}.replay.textproto").write_text(f"ranks: {len(ranks)}\n" + "\n".join(roles) + "\n")
-    scenario = f'topology {{ file: "{name}.net.textproto" }}\njob {{ name: "replay" workload {{ file: "{name}.replay.textproto" }} }}\n'
-    (folder / f"{name}.textproto").write_text(scenario + settings_text(NS3_SETTINGS) + "\n")
-    write_rows(folder / f"{name}.csv", ["op", "src", "dst", "size_bytes", "fct_us", "of_job"], drawn(measured, ["op"], name))
+    write_rows(folder / f"{name}.csv", ["input_row", "src", "dst", "size_bytes", "fct_us", "of_job"], drawn(measured, ["input_row"], name))
 
 
-def calibrate(folder, is_constrained):
+def calibrate(folder, is_constrained, settings):
     """Returns what was found, and a row per measured flow: error before and after, and what it is an error of."""
     name = "lambda_" + is_constrained
     found = json.loads(
         weft(folder, "calibrate", "--cases=cases.textproto", f"--fit={','.join(FIT)}", f"--lambda={LAMBDAS[is_constrained]}", "--quiet",
-             "--anew", "--json", f"--out={name}.profile.textproto", f"--table={name}.csv", *SEARCH, *OPTIONS.calibrate)
+             "--anew", "--json", f"--out={name}.profile.textproto", f"--table={name}.csv", *SEARCH, *settings, *OPTIONS.calibrate)
     )  # fmt: skip
     rows = []
     lines = {}
@@ -424,11 +411,12 @@ def in_parallel(jobs):
         return [future.result() for future in [pool.submit(job) for job in jobs]]
 
 
-def fit(folder):
-    cases = [f'case {{ name: "{name}" scenario: "{name}.textproto" measured: "{name}.csv"'
-             f'{" held_out: true" if is_held_out(name) else ""} }}' for name, *_ in SCENARIOS]  # fmt: skip
+def fit(folder, inputs_of, settings=()):
+    """`inputs_of`: what a case of that name simulates."""
+    cases = [f'case {{ name: "{name}" {inputs_of(name)} measured: "{name}.csv"{" held_out: true" if is_held_out(name) else ""} }}'
+             for name, *_ in SCENARIOS]  # fmt: skip
     (folder / "cases.textproto").write_text("\n".join(cases) + "\n")
-    results = in_parallel([lambda constraint=constraint: calibrate(folder, constraint) for constraint in LAMBDAS])
+    results = in_parallel([lambda constraint=constraint: calibrate(folder, constraint, settings) for constraint in LAMBDAS])
     return dict(zip(LAMBDAS, results, strict=True))
 
 
@@ -440,7 +428,7 @@ def run_packet(report, folder, production, settings):
         measure_packet(folder, scenario[0], settings)
 
     in_parallel([lambda scenario=scenario: measure(scenario) for scenario in SCENARIOS])
-    fits = fit(folder)
+    fits = fit(folder, lambda name: f'scenario: "{name}.textproto"')
     profiles = {"before": None, "off": "lambda_off", "on": "lambda_on"}
     runs = [(name, profile) for name, *_ in SCENARIOS if is_held_out(name) for profile in profiles.values()]
     in_parallel([lambda name=name, profile=profile: simulate(folder, name, f"{name}.{profile or 'before'}.run", "--mode=flow",
@@ -453,7 +441,9 @@ def run_packet(report, folder, production, settings):
 def run_ns3(report, folder, packet_folder):
     folder.mkdir(parents=True, exist_ok=True)
     in_parallel([lambda name=name: measure_ns3(folder, name, packet_folder) for name, *_ in SCENARIOS])
-    report_production(report, "ns-3", NS3_TRUTH, fit(folder), [])
+    fits = fit(folder, lambda name: f'topology: "{name}.net.textproto" flows: "{name}.flows:hpcc" mode: "flow"',
+               [f"--set={key}={value}" for key, value in NS3_SETTINGS.items()])  # fmt: skip
+    report_production(report, "ns-3", NS3_TRUTH, fits, [])
 
 
 def experiment(folder):
