@@ -12,7 +12,8 @@
 //
 // Timing in flow mode of a transfer of S bytes that a host starts at t:
 //   enters      t + wqe_latency, later without GPUDirect (network/flow/staging)
-//   leaves      when its flows have moved wire_bytes(S) at their max-min rates
+//   leaves      when its flows have moved wire_bytes(S) at their max-min rates, which they begin to
+//               when those before it on its connection have (network/flow/queue_pair_order)
 //   sent        leaves + completion_latency
 //   delivered   leaves + propagation delays + switching_delay per packet switch + receive_latency
 // Inside a host nvlink_latency takes the place of wqe_latency, completion_latency takes that of
@@ -70,7 +71,8 @@ struct Transfer {
   NodeId source;  ///< endpoint
   /// Endpoint, != source; or the name of an operation in switches.
   NodeId destination;
-  /// Hashed with the endpoints to choose paths; same number, same paths.
+  /// Hashed with the endpoints to choose paths; same number, same paths. With the endpoints and the
+  /// priority it names the queue pairs, which move one transfer after another.
   std::uint32_t connection : transfer_connection_bits = 0;
   /// Class on the links; a higher one goes first (flow.priorities)
   std::uint32_t priority : transfer_priority_bits = 0;

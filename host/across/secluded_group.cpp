@@ -49,7 +49,7 @@ void SecludedGroup::do_instant(Time now) {
   group_->take_entering(now, entering_);
   for (const AcrossGroup::Entering& one : entering_)
     flows_->begin(one.transfer, ways_->way(one.position, one.transfer), now, *this);
-  flows_->settle(now);
+  flows_->settle(now, *this);
 }
 
 void SecludedGroup::keep(FlowFabric& fabric) {

@@ -11,6 +11,7 @@
 #include "core/check.hpp"
 #include "core/values/fingerprint.hpp"
 #include "host/ranks/message_tag.hpp"
+#include "workloads/dag/overlaps.hpp"
 
 namespace weft {
 
@@ -67,6 +68,27 @@ std::vector<NodeId> JobMessages::endpoints_of(std::span<const PlacedJob> jobs) {
   return endpoints;
 }
 
+std::set<std::uint16_t> JobMessages::communicators_with_overlaps(const RoleDag& dag, const std::map<std::uint16_t, RoleUse>& uses) {
+  std::set<std::uint16_t> found;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  std::vector<std::uint32_t> resource_of;
+  for (const auto& [communicator, use] : uses) {
+    if (use.collectives.size() < 2) continue;
+    if (edges.empty()) {
+      edges.reserve(dag.edge_count());
+      for (std::uint32_t i = 0; i < dag.size(); ++i) {
+        for (const OpId next : dag.successors(OpId(i))) edges.emplace_back(i, next.index());
+      }
+    }
+    resource_of.assign(dag.size(), no_resource);
+    for (std::uint32_t i = 0; i < dag.size(); ++i) {
+      if (dag.kind(OpId(i)) == OpKind::collective && dag.op(OpId(i)).communicator == communicator) resource_of[i] = 0;
+    }
+    if (count_overlaps(resource_of, edges) > 0) found.insert(communicator);
+  }
+  return found;
+}
+
 /// Of the job at hand.
 void JobMessages::collect_roles() {
   const Workload& workload = *jobs_[job_].workload;
@@ -90,7 +112,11 @@ void JobMessages::collect_roles() {
         use.sends.push_back(send);
       }
     }
-    for (auto& [communicator, use] : uses) role_uses_[role].push_back(std::move(use));
+    const std::set<std::uint16_t> overlapping = communicators_with_overlaps(dag, uses);
+    for (auto& [communicator, use] : uses) {
+      use.overlaps = overlapping.contains(communicator);
+      role_uses_[role].push_back(std::move(use));
+    }
   }
 }
 
@@ -105,15 +131,19 @@ const std::vector<JobMessages::Route>& JobMessages::routes_of(const CollectivePl
     if (step.kind != StepKind::send) continue;
     const std::uint64_t kind = kind_of(plan, position, step);
     const auto [known, is_first] = seen.try_emplace(combined_hash(kind, step.channel), found->second.size());
-    if (is_first) found->second.push_back({kind, i, step.channel});
+    if (is_first) found->second.push_back({kind, i, step.channel, is_distance(plan, step)});
     found->second[known->second].slots += plan.slots.taken_by_all(plan, step);
   }
   return found->second;
 }
 
+bool JobMessages::is_distance(const CollectivePlan& plan, const CollectiveStep& step) {
+  return plan.divisions[step.peer.division]->is_whole_group() && step.peer.kind == PeerRule::Kind::offset;
+}
+
 std::uint64_t JobMessages::kind_of(const CollectivePlan& plan, std::uint32_t position, const CollectiveStep& step) {
   const Subgroups& division = *plan.divisions[step.peer.division];
-  if (division.is_whole_group() && step.peer.kind == PeerRule::Kind::offset) {
+  if (is_distance(plan, step)) {
     return distance_kind(wrapped(step.peer.operand, division.positions()));
   }
   // Members of one role have peers of other roles perhaps, but all expect them by the same rule.
@@ -196,6 +226,8 @@ bool JobMessages::collect_messages() {
     const Node& endpoint = topology_.node((*job.endpoint_of_rank)[rank]);
     std::uint64_t colour = combined_hash(combined_hash(combined_hash(role, job_), speeds_.profile(endpoint.host)),
                                          static_cast<std::uint64_t>(endpoint.kind));
+    ways_.clear();
+    std::uint32_t times = 0;
     for (const RoleUse& use : role_uses_[role]) {
       const Communicator& communicator = workload.communicators[use.communicator];
       const GroupId group_id = communicator.group_of(RankId(rank));
@@ -204,9 +236,17 @@ bool JobMessages::collect_messages() {
       const std::uint32_t position = communicator.position_of(RankId(rank));
       colour = combined_hash(colour, std::uint64_t{use.communicator} << 32 | size);
       ++sending_;
+      const auto plan_of = [&](const Op& op) { return job.collectives->find(op, group_id, position); };
+      const auto meets_by_place = [&](const CollectivePlan* plan) {
+        return plan != nullptr &&
+               std::ranges::any_of(routes_of(*plan, position), [](const Route& route) { return !route.is_distance; });
+      };
+      const bool all_meet = use.overlaps && std::ranges::any_of(use.collectives, meets_by_place, plan_of);
       for (const Op& op : use.collectives) {
-        const CollectivePlan* plan = job.collectives->find(op, group_id, position);
+        const CollectivePlan* plan = plan_of(op);
         if (plan == nullptr) continue;
+        const bool may_meet = all_meet || (!use.overlaps && meets_by_place(plan));
+        const std::uint32_t time = use.overlaps ? 0 : ++times;
         // Groups of one size may be carried out in several ways where rules pick them.
         colour = combined_hash(combined_hash(combined_hash(colour, text_hash(plan->algorithm)), costs_hash(plan->protocol)),
                                plan->slots.cuts() ? 1 : 0);
@@ -215,7 +255,10 @@ bool JobMessages::collect_messages() {
         for (const Route& route : routes_of(*plan, position)) {
           const CollectiveStep& step = plan->program_of(position).step(route.step);
           const RankId to = group[plan->peer(step, position)];
-          if (!add_message(rank, to, connection_number(use.communicator, route.channel), route.kind, true)) return false;
+          const std::uint32_t connection = connection_number(use.communicator, route.channel);
+          if (!add_message(rank, to, connection, route.kind, true)) return false;
+          if (may_meet && to != RankId(rank))
+            ways_.push_back({connection, to, time, note_kind(connection, route.kind, true).first});
         }
         if (plan->slots.limits() && !add_controls(rank, *plan, position, use.communicator, group)) return false;
       }
@@ -226,9 +269,28 @@ bool JobMessages::collect_messages() {
         if (!add_message(rank, to, point_to_point_connection(use.communicator), distance_kind(distance), false)) return false;
       }
     }
-    first_colours_.push_back(colour);
+    first_colours_.push_back(combined_hash(colour, shared_ways_hash()));
   }
   return true;
+}
+
+/// Two distances in a group lead to two peers, everywhere. Other rules lead to one peer from here
+/// and to two from there: an exchange with the neighbour of an even rank goes where a ring does.
+std::uint64_t JobMessages::shared_ways_hash() {
+  std::ranges::sort(ways_);
+  std::uint64_t hash = 0;  // a sum, as ranks that are alike have other peers, in another order
+  for (auto from = ways_.begin(); from != ways_.end();) {
+    const auto to = std::find_if(from, ways_.end(), [&](const Way& way) {
+      return way.connection != from->connection || way.peer != from->peer || way.time != from->time;
+    });
+    std::uint64_t kinds = 0;
+    for (auto way = from; way != to; ++way) {
+      if (way == from || way->kind != (way - 1)->kind) kinds = combined_hash(kinds, kinds_[way->kind].hash);
+    }
+    hash += kinds;
+    from = to;
+  }
+  return hash;
 }
 
 std::pair<std::uint32_t, bool> JobMessages::note_kind(std::uint32_t connection, std::uint64_t rule, bool in_collective) {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -85,13 +86,23 @@ class JobMessages {
     std::uint16_t communicator = 0;
     std::vector<Op> collectives;
     std::vector<std::pair<PeerAddressing, std::int32_t>> sends;
+    bool overlaps = false;  ///< some of the collectives may be under way at once
   };
   /// A rule by which a program finds receivers.
   struct Route {
     std::uint64_t kind = 0;  ///< but for the communicator
     std::uint32_t step = 0;
     std::uint8_t channel = 0;
-    std::uint32_t slots = 0;  ///< of all that is sent by it
+    bool is_distance = false;  ///< in the whole group
+    std::uint32_t slots = 0;   ///< of all that is sent by it
+  };
+  /// What goes to a peer over a connection.
+  struct Way {
+    std::uint32_t connection = 0;
+    RankId peer;
+    std::uint32_t time = 0;  ///< equal for what may be under way at once
+    std::uint32_t kind = 0;
+    friend auto operator<=>(const Way&, const Way&) = default;
   };
   /// Hashes of the sizes that a program's positions send, by what tells positions apart.
   struct SizeHashes {
@@ -101,6 +112,8 @@ class JobMessages {
   static std::vector<NodeId> endpoints_of(std::span<const PlacedJob> jobs);
   void collect_roles();
   const std::vector<Route>& routes_of(const CollectivePlan& plan, std::uint32_t position);
+  static std::set<std::uint16_t> communicators_with_overlaps(const RoleDag& dag, const std::map<std::uint16_t, RoleUse>& uses);
+  static bool is_distance(const CollectivePlan& plan, const CollectiveStep& step);
   std::uint64_t kind_of(const CollectivePlan& plan, std::uint32_t position, const CollectiveStep& step);
   std::uint64_t sizes_hash(const CollectivePlan& plan, std::uint32_t position);
   static std::uint64_t costs_hash(const CollectiveProtocol& protocol);
@@ -110,6 +123,9 @@ class JobMessages {
   bool add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule, bool in_collective);
   bool add_controls(std::uint32_t rank, const CollectivePlan& plan, std::uint32_t position, std::uint16_t communicator,
                     std::span<const RankId> group);
+  /// Which kinds of the rank at hand go one after another, as their connections and peers are the
+  /// same.
+  std::uint64_t shared_ways_hash();
   /// Number of the kind, and whether the pair of rank and communicator at hand has sent none of it
   /// yet.
   std::pair<std::uint32_t, bool> note_kind(std::uint32_t connection, std::uint64_t rule, bool in_collective);
@@ -131,6 +147,7 @@ class JobMessages {
   std::vector<Kind> kinds_;
   std::uint64_t sending_ = 0;           ///< counts pairs of rank and communicator
   std::vector<std::uint64_t> sent_by_;  ///< by kind: the last of those pairs that sends it
+  std::vector<Way> ways_;               ///< of the rank at hand, whose peers may be the same
   std::vector<Message> messages_;
   std::vector<Message> controls_;
   /// Of the job at hand: kinds of control messages by connection, who tells and who is told.

@@ -132,7 +132,7 @@ void FlowFabric::settle(EventContext& context) {
   if (model_.active_flows() > 0) busy_until_ = now;
   done_.clear();
   model_.take_completions(now, done_);
-  if (has_waited_) std::ranges::sort(done_, {}, [this](const FlowCompletion& completion) { return entering_of(completion); });
+  if (has_waited_) std::ranges::sort(done_, {}, [this](const FlowCompletion& completion) { return order_of(completion); });
   for (const FlowCompletion& completion : done_) {
     const FlowOwner owner(completion.owner);
     if (owner.is_joint) {
@@ -174,6 +174,8 @@ void FlowFabric::settle(EventContext& context) {
     let_next_move(now, context);
   }
   packets_leaving_.clear();
+  for (const ActiveTransfer& empty : empty_entering_) enter_empty(empty, now, context);
+  empty_entering_.clear();
   model_.settle(now);
   if (loads_) {
     for (const FlowLoads::LinkLoad& load : loads_->take_changes())
@@ -400,15 +402,16 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
   Duration shortest = Duration::max();
   double only_way_bps = 0;  // of its slowest link; 0: there are several ways, or it is not known
   for (std::uint32_t i = 0; i < parts; ++i) {
+    const std::optional<FlowSlot> before = moving_before(active, i);
+    const bool waits = before && !goes_before(active, transfers_[owner_of(*before).slot]);
+    // What is held back is in nobody's way.
+    Fifo<Part> line = before && !waits ? hold_back(*before, now) : Fifo<Part>();
     const FlowPath path = path_of(transfer, i, active.inside_host);
     const Duration delay = delay_of(active, active.is_folded ? folded.delay : path.delay, i);
-    const std::optional<FlowSlot> before = moving_before(active, i);
-    if (!before) {
-      start_flow(active, {slot, i}, path, folded, delay, {});
-    } else if (goes_before(active, transfers_[owner_of(*before).slot])) {
-      start_flow(active, {slot, i}, path, folded, delay, hold_back(*before, now));
-    } else {
+    if (waits) {
       wait(*before, {slot, i});
+    } else {
+      start_flow(active, {slot, i}, path, folded, delay, std::move(line));
     }
     shortest = std::min(shortest, delay);
     if (parts == 1) only_way_bps = path.slowest_bps;
@@ -431,11 +434,19 @@ void FlowFabric::begin_empty(ActiveTransfer& active, const TransferFolding::Fold
                              EventContext& context) {
   const Duration delay = delay_of_empty(active, folded);
   active.ideal = entry + delay;
+  // Whom it has to wait for may enter after it, at this instant.
+  if (has_order(active) && !is_control(active.transfer)) return empty_entering_.push_back(active);
+  finish(active, now + delay, now, context);
+}
+
+void FlowFabric::enter_empty(const ActiveTransfer& active, Time now, EventContext& context) {
   const std::optional<FlowSlot> before = moving_before(active, 0);
-  if (!before || goes_before(active, transfers_[owner_of(*before).slot])) return finish(active, now + delay, now, context);
+  if (!before || goes_before(active, transfers_[owner_of(*before).slot])) {
+    return finish(active, now + delay_of_empty(active, folded_path(active.transfer)), now, context);
+  }
   const std::uint32_t slot = take_slot(transfers_, free_transfers_);
-  active.flows_left = 1;
   transfers_[slot] = active;
+  transfers_[slot].flows_left = 1;
   wait(*before, {slot, 0});
 }
 
@@ -460,7 +471,7 @@ void FlowFabric::start_flow(const ActiveTransfer& active, Part part, const FlowP
   if (loads_) loads_->on_flow_starts(flow, !active.is_of_packets);
 }
 
-std::uint64_t FlowFabric::entering_of(const FlowCompletion& completion) const {
+std::uint64_t FlowFabric::order_of(const FlowCompletion& completion) const {
   const FlowOwner owner(completion.owner);
   if (!owner.is_joint) return std::uint64_t{transfers_[owner.slot].id.index()} << 32 | queue_pair_of(completion.flow);
   FlowId last = joint_[owner.slot].members.front().id;

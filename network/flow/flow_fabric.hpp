@@ -8,7 +8,7 @@
 //
 // Timing of a transfer between hosts that is handed over at t:
 //   enters     t + wqe_latency
-//   leaves     when the last of its queue pairs has moved the wire bytes of its part
+//   leaves     when the last of its queue pairs has moved what came before and its own wire bytes
 //   sent       leaves + completion_latency, at the source
 //   delivered  last over all queue pairs: its leaving + the delay of its path + receive_latency
 // All transfers that enter or end at one instant are one batch and one solve. Queue pairs move one
@@ -223,6 +223,8 @@ class FlowFabric final : public Entity {
   void begin(const OwnedTransfer& entering, Origin origin, Time now, EventContext& context);
   void begin_empty(ActiveTransfer& active, const TransferFolding::FoldedPath& folded, Duration entry, Time now,
                    EventContext& context);
+  /// All with bytes that enter at this instant have done so.
+  void enter_empty(const ActiveTransfer& active, Time now, EventContext& context);
   void end_packets(const Transfer& transfer, Time now);
   /// Queue pairs that a transfer with bytes goes over.
   std::uint32_t parts_of(const ActiveTransfer& active) const;
@@ -246,8 +248,8 @@ class FlowFabric final : public Entity {
   /// The flow is over, or stands for others no longer.
   void leave_queue_pair(FlowSlot flow);
   void let_next_move(Time now, EventContext& context);
-  /// Grows in the order in which transfers entered. Requires: a completion of this instant.
-  std::uint64_t entering_of(const FlowCompletion& completion) const;
+  /// Grows with the number of the transfer. Requires: a completion of this instant.
+  std::uint64_t order_of(const FlowCompletion& completion) const;
   void join(const Transfer& transfer, Time now, EventContext& context);
   /// Ends all that belongs to attempts that have been stopped.
   void cancel_stopped(Time now);
@@ -335,10 +337,11 @@ class FlowFabric final : public Entity {
   std::map<JointKey, std::uint32_t> waiting_;
   /// By slot of a transfer of several queue pairs: the latest arrival of those that have left.
   std::vector<Time> arrivals_;
-  std::vector<Duration> path_delays_;       ///< by flow slot; the last latency included
-  std::vector<std::uint32_t> queue_pairs_;  ///< by flow slot, as far as one was not 0
-  QueuePairOrder<Part> order_;              ///< of flow slots
-  std::vector<NextPart> next_parts_;        ///< that begin to move at this instant
+  std::vector<Duration> path_delays_;           ///< by flow slot; the last latency included
+  std::vector<std::uint32_t> queue_pairs_;      ///< by flow slot, as far as one was not 0
+  QueuePairOrder<Part> order_;                  ///< of flow slots
+  std::vector<NextPart> next_parts_;            ///< that begin to move at this instant
+  std::vector<ActiveTransfer> empty_entering_;  ///< that enter at this instant without bytes
   /// Some transfer did: flows may begin in another order than transfers.
   bool has_waited_ = false;
   /// Settle events under way, latest first.

@@ -46,7 +46,7 @@ FlowSlot FlowModel::add(const FlowRequest& request, double rate_before) {
   const FlowDemand demand{request.path, request.weight, request.cap_bps, request.loads, request.priority, rate_before};
   const FlowSlot slot = policy_->add_flow(demand);
   queue_.notes(slot) = {
-      request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, flows_started_++, request.owner, request.account};
+      request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, next_serial_++, request.owner, request.account};
   active_flows_peak_ = std::max(active_flows_peak_, active_flows());
   changed_ = true;
   return slot;
@@ -92,7 +92,7 @@ void FlowModel::cancel(FlowSlot slot, Time now) {
 
 void FlowModel::take_back(FlowSlot slot, Time now) {
   cancel(slot, now);
-  --flows_started_;
+  ++taken_back_;
 }
 
 FlowSlot FlowModel::move(FlowSlot slot, std::span<const LinkId> path, std::span<const double> loads, Time now) {

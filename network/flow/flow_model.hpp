@@ -140,7 +140,7 @@ class FlowModel {
   std::uint32_t owner(FlowSlot flow) const { return queue_.notes(flow).owner; }
   std::size_t active_flows() const { return policy_->graph().flow_count(); }
   std::size_t active_flows_peak() const { return active_flows_peak_; }
-  std::uint64_t flows_started() const { return flows_started_; }
+  std::uint64_t flows_started() const { return next_serial_ - taken_back_; }
   std::uint64_t flows_finished() const { return flows_finished_; }
   std::uint64_t solves() const { return solves_; }
   /// Times a flow's rate was set or changed, over all solves.
@@ -198,7 +198,8 @@ class FlowModel {
   bool changed_ = false;
   Time settled_at_;
   std::size_t active_flows_peak_ = 0;
-  std::uint64_t flows_started_ = 0;
+  std::uint64_t next_serial_ = 0;
+  std::uint64_t taken_back_ = 0;
   std::uint64_t flows_finished_ = 0;
   std::uint64_t solves_ = 0;
   std::uint64_t rate_changes_ = 0;

@@ -59,7 +59,7 @@ void InsideNetwork::settle(Time now, InsideObserver& observer) {
     entering_.pop();
     flows_.begin(transfer, links_->way(links_->place_of(transfer.source), links_->place_of(transfer.destination)), now, notices);
   }
-  flows_.settle(now);
+  flows_.settle(now, notices);
 }
 
 std::vector<UnfinishedTransfer> InsideNetwork::unfinished() const {

@@ -26,13 +26,11 @@ void PrivateFlows::begin(const Transfer& transfer, const PrivateWay& way, Time n
   entering.way = &way;
   entering.start = now - entry_latency(inside);
   const PacketTrain train = settings_->wire_format.train(transfer.size);
-  // Nothing ever moves over a connection of control messages.
-  const std::optional<std::uint32_t> before = moving_before(transfer);
   if (transfer.size == Bytes::zero()) {
     entering.path_delay = way.delay.of_empty(train) + last_latency(inside);
     entering.ideal = entering.path_delay;
-    const bool waits = before && !goes_before(entering, places_[*before].under_way);
-    return waits ? wait(entering, *before) : finish(entering, now, observer);
+    // Whom it has to wait for may enter after it, at this instant.
+    return is_control(transfer) ? finish(entering, now, observer) : empty_entering_.push_back(entering);
   }
   PathDelay delay = way.delay;
   if (!inside && settings_->queue_pair_rate_max) delay.limit_to(static_cast<double>(settings_->queue_pair_rate_max->in_bps()));
@@ -40,10 +38,25 @@ void PrivateFlows::begin(const Transfer& transfer, const PrivateWay& way, Time n
   const FlowRequest request = request_of(entering);
   const Duration moving = fluid_transmit_time(request.wire_bytes.in_bits() / std::min(request.cap_bps, way.slowest_bps), 1.0);
   entering.ideal = moving + entering.path_delay;
+  const std::optional<std::uint32_t> before = moving_before(transfer);
   if (!before) return move(take_place(entering), now, {});
   if (!goes_before(entering, places_[*before].under_way)) return wait(entering, *before);
   hold_back(*before, now);
   move(take_place(entering), now, order_.hold_back(*before, *before));
+}
+
+void PrivateFlows::settle(Time now, PrivateFlowsObserver& observer) {
+  for (const UnderWay& empty : empty_entering_) {
+    const std::optional<std::uint32_t> before = moving_before(empty.transfer);
+    const bool waits = before && !goes_before(empty, places_[*before].under_way);
+    if (waits) {
+      wait(empty, *before);
+    } else {
+      finish(empty, now, observer);
+    }
+  }
+  empty_entering_.clear();
+  model_.settle(now);
 }
 
 void PrivateFlows::hold_back(std::uint32_t slot, Time now) {

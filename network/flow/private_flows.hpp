@@ -75,7 +75,7 @@ class PrivateFlows {
   /// It goes on with what it has done elsewhere; after those before it on its connection.
   void adopt(const UnderWay& under_way, const FlowProgress& progress);
   void take_left(Time now, PrivateFlowsObserver& observer);
-  void settle(Time now) { model_.settle(now); }
+  void settle(Time now, PrivateFlowsObserver& observer);
   /// When the next one leaves; Time::max(): none does.
   Time next();
   /// Since when no byte has been under way, as of the last batch.
@@ -144,6 +144,7 @@ class PrivateFlows {
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::vector<FlowCompletion> done_;
   std::vector<std::uint32_t> left_;
+  std::vector<UnderWay> empty_entering_;  ///< that enter at this instant without bytes
   Time busy_until_;
 };
 

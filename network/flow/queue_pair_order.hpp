@@ -6,10 +6,10 @@
 //
 // Model: one message of a queue pair moves; those behind it wait in order of entering, and the next
 // begins at the instant at which that one's bytes have left. So a queue pair never takes more than
-// one share of a link. Of those that enter at one instant, goes_first() says which goes first,
-// whoever tells of it first: what happens at an instant has no order. Whoever owns the order
-// numbers what moves, from 0 on and with numbers that come again, and says which queue pair a
-// number is of.
+// one share of a link. Of those that enter at one instant, goes_first() says which goes first, as
+// in packet mode (host/transport/nic), whoever tells of it first: what happens at an instant has no
+// order. Whoever owns the order numbers what moves, from 0 on and with numbers that come again, and
+// says which queue pair a number is of.
 // A queue pair behind which nothing waits takes 8 bytes and 4 to 8 of the table, and two accesses
 // to that.
 // Threads: belongs to one.
@@ -19,7 +19,6 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -52,12 +51,8 @@ class QueuePairName {
   std::uint32_t hash_;
 };
 
-/// Of two that enter a queue pair at one instant: those without bytes, and then by tag, which
-/// follows the workload.
-inline bool goes_first(const Transfer& a, const Transfer& b) {
-  const auto place = [](const Transfer& of) { return std::tuple(of.size > Bytes::zero(), of.tag, of.size); };
-  return place(a) < place(b);
-}
+/// Of two that enter a queue pair at one instant: by tag, which follows the workload.
+inline bool goes_first(const Transfer& a, const Transfer& b) { return std::pair(a.tag, a.size) < std::pair(b.tag, b.size); }
 
 /// `Waiting` is what tells the owner what waits.
 template <class Waiting>

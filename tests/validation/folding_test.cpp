@@ -2,6 +2,7 @@
 // Folding ranks that behave alike (host/symmetry/rank_folding) changes how long a run takes, not
 // what it says: the same runs with and without.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -125,6 +126,14 @@ const std::vector<FoldingCase>& folding_cases() {
        {"flow.routing=spray", "collective.all_reduce=halving_doubling", "collective.all_to_all=hierarchical", "collective.slots=2",
         "collective.chunk=256KiB"},
        1},
+      // Two collectives at once: an even rank's partner at distance 1 is its next in the ring as
+      // well, where messages of both go one after another; an odd rank's is not.
+      {"TwoRulesToOnePeerAtOnce",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"16\" }",
+       "ranks: 16 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"8MB\" } } "
+       "op { name: \"ag\" collective { type: ALL_GATHER size: \"8MB\" } } }",
+       {"collective.all_reduce=halving_doubling", "collective.all_gather=ring"},
+       2},
       // 1,000,000 bytes over 12 ranks: part i ends at floor((i + 1) x 250,000 / 3), so sizes repeat
       // every three positions.
       {"PartsThatDifferByAByte",
@@ -348,7 +357,11 @@ TEST(Folding, AgreesOnRandomWorkloads) {
     given.workload += "}\n";
     if (random.below(2) != 0) given.settings.push_back("flow.routing=spray");
     if (random.below(3) == 0) given.settings.push_back("flow.queue_pairs=3");
-    SCOPED_TRACE(given.topology + "\n" + given.workload + (given.settings.empty() ? "" : given.settings.front()));
+    // Exchanges find the same peers as rings do from some places only.
+    for (const char* type : {"all_reduce", "all_gather", "reduce_scatter"}) {
+      if (random.below(3) == 0) given.settings.push_back(fmt::format("collective.{}=halving_doubling", type));
+    }
+    SCOPED_TRACE(fmt::format("{}\n{}\n{}", given.topology, given.workload, fmt::join(given.settings, "\n")));
     const ScratchFolder folder;
     const ScenarioRun folded = run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{});
     if (folded.summary.ranks_simulated == 0) continue;

@@ -267,7 +267,7 @@ TEST(FlowFabric, ALinkWithoutCapacityIsReportedAndTheRunEnds) {
 // attempt 1 is stopped. Attempt 0 has moved half a megabit by then and takes 5 us for the rest.
 // What attempt 1 hands over later is dropped, and so is an operation that only some of its members
 // joined.
-TEST(FlowFabric, AStoppedStayLeavesTheLinksToOthers) {
+TEST(FlowFabric, AStoppedAttemptLeavesTheLinksToOthers) {
   const auto topology = star("4");
   const auto ends = topology->endpoints();
   const FlowSettings settings = settings_with({{"protocol", "none"}});
@@ -379,23 +379,25 @@ TEST(FlowFabric, EachQueuePairGoesOnByItself) {
   EXPECT_EQ(outcome.links[0].bytes, Bytes::of(7));
 }
 
-// What has no bytes goes before those that enter with it, waits for what entered before, and holds
-// nobody up. Control messages wait for nobody.
+// What has no bytes waits for what entered before, and for those of its instant with lower tags. It
+// holds nobody up. Control messages wait for nobody.
 TEST(FlowFabric, WhatHasNoBytesWaitsForItsQueuePair) {
   const auto topology = star("2");
   const auto ends = topology->endpoints();
-  const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[1], kMegabit, 5)},
-                                       {Time::zero(), transfer(ends[0], ends[1], 0, 6)},
+  const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[1], 0, 6)},
+                                       {Time::zero(), transfer(ends[0], ends[1], kMegabit, 5)},
+                                       {Time::zero(), transfer(ends[0], ends[1], 0, 4)},
                                        {at(Duration::us(2)), transfer(ends[0], ends[1], 0, 2)},
                                        {at(Duration::us(3)), transfer(ends[0], ends[1], kMegabit, 1)},
                                        {at(Duration::us(2)), transfer(ends[0], ends[1], 0, 9, control_connection)}};
   const Outcome outcome = run(*topology, fluid_settings(), script);
-  EXPECT_EQ(outcome.sent.at(6), at(Duration::ns(1'200)));
+  EXPECT_EQ(outcome.sent.at(4), at(Duration::ns(1'200)));
   EXPECT_EQ(outcome.sent.at(5), at(Duration::ns(1'200) + Duration::us(10)));
+  EXPECT_EQ(outcome.sent.at(6), outcome.sent.at(5));
   EXPECT_EQ(outcome.sent.at(2), outcome.sent.at(5));
   EXPECT_EQ(outcome.sent.at(1), at(Duration::ns(1'200) + Duration::us(20)));
-  EXPECT_EQ(outcome.delivered.at(9) - outcome.delivered.at(6), Duration::us(2));
-  EXPECT_EQ(outcome.counters.transfers_finished, 4U);
+  EXPECT_EQ(outcome.delivered.at(9) - outcome.delivered.at(4), Duration::us(2));
+  EXPECT_EQ(outcome.counters.transfers_finished, 5U);
   EXPECT_TRUE(outcome.unfinished.empty());
 }
 
@@ -410,6 +412,17 @@ TEST(FlowFabric, WhatEntersAtOneInstantHasNoOrder) {
     script.push_back({at(Duration::us(static_cast<std::int64_t>(5 * random.below(6)))),
                       transfer(ends[random.below(2)], ends[2], bytes, tag, static_cast<std::uint32_t>(random.below(2)))});
   }
+  // Over a network of several ways, nothing else is on them.
+  const auto tree = built("fat_tree", {{"k", "4"}});
+  const std::span<const NodeId> hosts = tree->endpoints();
+  const std::vector<Planned> pair = {{Time::zero(), transfer(hosts[0], hosts[15], 1'000'000, 1)},
+                                     {Time::zero(), transfer(hosts[0], hosts[15], 2'000'000, 2)}};
+  const FlowSettings adaptive = settings_with({{"routing", "adaptive"}, {"queue_pairs", "1"}});
+  const Outcome in_order = run(*tree, adaptive, pair);
+  const Outcome reversed = run(*tree, adaptive, {pair[1], pair[0]});
+  EXPECT_EQ(in_order.sent, reversed.sent);
+  for (std::size_t link = 0; link < in_order.links.size(); ++link)
+    EXPECT_EQ(in_order.links[link].bytes, reversed.links[link].bytes);
   for (const char* const queue_pairs : {"1", "3"}) {
     const Outcome expected = run(*topology, fluid_settings(queue_pairs), script);
     EXPECT_EQ(expected.sent.size(), script.size());
@@ -428,7 +441,7 @@ TEST(FlowFabric, WhatEntersAtOneInstantHasNoOrder) {
 
 // Attempt 1 is stopped while one of its transfers moves and two wait; attempt 0's second goes on as
 // if nothing had been.
-TEST(FlowFabric, AStoppedStayLeavesNothingThatWaits) {
+TEST(FlowFabric, AStoppedAttemptLeavesNothingThatWaits) {
   const auto topology = star("3");
   const auto ends = topology->endpoints();
   std::vector<Planned> script;
@@ -445,6 +458,27 @@ TEST(FlowFabric, AStoppedStayLeavesNothingThatWaits) {
   EXPECT_NEAR(outcome.sent.at(0).in_s(), 16.2e-6, 1.1e-9);
   EXPECT_NEAR(outcome.sent.at(2).in_s(), 26.2e-6, 1.1e-9);
   EXPECT_NEAR(outcome.sent.at(4).in_s(), 36.2e-6, 1.1e-9);
+}
+
+// Two queue pairs of 50 Gb/s each. The first transfer of attempt 1 has 3 bytes, 2 and 1. Its next,
+// of 8, is on the second queue pair and waits on the first when the attempt is stopped, 1.5 bytes'
+// time after the start of either. Attempt 0's transfer, which comes later, has all of the link.
+TEST(FlowFabric, AStoppedAttemptLeavesNeitherWhatMovesNorWhatWaits) {
+  const auto topology = star("2");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = fluid_settings("2");
+  std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[1], 3, 0)},
+                                 {Time::zero(), transfer(ends[0], ends[1], 8, 1)}};
+  for (Planned& planned : script) planned.transfer.attempt = AttemptId(1);
+  const Planned later = {at(Duration::us(20)), transfer(ends[0], ends[1], 7, 2)};
+  const Outcome alone = run(*topology, settings, {later});
+  script.push_back(later);
+  const Time stop = at(settings.wqe_latency + Duration::ticks(3 * 8));
+  const Outcome outcome = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, nullptr, {{stop, AttemptId(1)}});
+  EXPECT_EQ(outcome.delivered.size(), 1U);
+  EXPECT_EQ(outcome.delivered.at(2), alone.delivered.at(2));
+  EXPECT_EQ(outcome.counters.flows_started, 5U) << "two of the first, one of the second, two of the last";
+  EXPECT_TRUE(outcome.unfinished.empty());
 }
 
 TEST(FlowFabric, WhatWaitsForAStalledTransferSaysWhere) {
@@ -1108,7 +1142,7 @@ TEST(FlowsBesidePackets, HaveTheirShare) {
 }
 
 // The attempt of the packets is stopped at 600 us, and what its cards say later changes nothing.
-TEST(FlowsBesidePackets, EndWithTheirStay) {
+TEST(FlowsBesidePackets, EndWithTheirAttempt) {
   const auto topology = star("3");
   const auto ends = topology->endpoints();
   const FlowSettings settings = plain_settings();

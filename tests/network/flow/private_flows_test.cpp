@@ -77,8 +77,8 @@ struct Outcome {
 };
 
 /// With all that move as flows of one model. Of each connection and priority the first of those
-/// that are not done moves, and one without bytes is done as soon as it is the first. Of an instant
-/// those without bytes come first, and then by tag.
+/// that are not done moves, and one without bytes is done as soon as it is the first. Those of an
+/// instant come by tag.
 Outcome by_model(const Drawn& drawn, const FlowSettings& settings, Time half) {
   FlowModel model(policy_called("max_min", drawn.capacities_bps));
   Outcome outcome;
@@ -119,10 +119,7 @@ Outcome by_model(const Drawn& drawn, const FlowSettings& settings, Time half) {
     }
     std::vector<std::size_t> entering;
     for (; next < drawn.starts.size() && drawn.starts[next].at == at; ++next) entering.push_back(next);
-    std::ranges::sort(entering, {}, [&](std::size_t place) {
-      const Transfer& transfer = drawn.starts[place].transfer;
-      return std::pair(transfer.size > Bytes::zero(), transfer.tag);
-    });
+    std::ranges::sort(entering, {}, [&](std::size_t place) { return drawn.starts[place].transfer.tag; });
     for (const std::size_t place : entering) {
       std::deque<std::size_t>& line = line_of(place);
       line.push_back(place);
@@ -148,7 +145,7 @@ Outcome by_private_flows(const Drawn& drawn, const FlowSettings& settings, Time 
     if (at > handed_on_at) {
       auto other = std::make_unique<PrivateFlows>(settings, policy_called("max_min", drawn.capacities_bps));
       for (const auto& [one, progress] : flows->under_way()) other->adopt(one, progress);
-      other->settle(handed_on_at);
+      other->settle(handed_on_at, outcome.told);
       for (std::size_t link = 0; link < links_count; ++link) outcome.bytes[link] += flows->bytes_of_left()[link];
       flows = std::move(other);
       handed_on_at += *handed_on;
@@ -157,7 +154,7 @@ Outcome by_private_flows(const Drawn& drawn, const FlowSettings& settings, Time 
     flows->take_left(at, outcome.told);
     for (; next < drawn.starts.size() && drawn.starts[next].at == at; ++next)
       flows->begin(drawn.starts[next].transfer, drawn.ways[drawn.starts[next].way], at, outcome.told);
-    flows->settle(at);
+    flows->settle(at, outcome.told);
   }
   for (std::size_t link = 0; link < links_count; ++link) outcome.bytes[link] += flows->bytes_of_left()[link];
   EXPECT_FALSE(flows->is_moving());
