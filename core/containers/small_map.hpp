@@ -41,11 +41,7 @@ class SmallMap {
   bool empty() const { return size_ == 0; }
   std::uint32_t size() const { return size_; }
   /// Null if there is none. Valid until the next change of the map.
-  T* find(std::uint32_t key) {
-    if (capacity_ == 0) return nullptr;
-    Entry& entry = entries_[place_of(key)];
-    return entry.is_used ? &entry.value : nullptr;
-  }
+  T* find(std::uint32_t key) { return const_cast<T*>(std::as_const(*this).find(key)); }
   const T* find(std::uint32_t key) const {
     if (capacity_ == 0) return nullptr;
     const Entry& entry = entries_[place_of(key)];

@@ -256,9 +256,9 @@ bool JobMessages::collect_messages() {
           const CollectiveStep& step = plan->program_of(position).step(route.step);
           const RankId to = group[plan->peer(step, position)];
           const std::uint32_t connection = connection_number(use.communicator, route.channel);
-          if (!add_message(rank, to, connection, route.kind, true)) return false;
-          if (may_meet && to != RankId(rank))
-            ways_.push_back({connection, to, time, note_kind(connection, route.kind, true).first});
+          const std::optional<std::uint32_t> kind = add_message(rank, to, connection, route.kind, true);
+          if (!kind) return false;
+          if (may_meet && to != RankId(rank)) ways_.push_back({connection, to, time, *kind});
         }
         if (plan->slots.limits() && !add_controls(rank, *plan, position, use.communicator, group)) return false;
       }
@@ -328,16 +328,17 @@ bool JobMessages::add_controls(std::uint32_t rank, const CollectivePlan& plan, s
   return true;
 }
 
-/// Between two ranks of the job at hand.
-bool JobMessages::add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule, bool in_collective) {
+/// Between two ranks of the job at hand. Its kind; nothing: folding cannot be looked for.
+std::optional<std::uint32_t> JobMessages::add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule,
+                                                      bool in_collective) {
   const auto [kind, is_first] = note_kind(connection, rule, in_collective);
-  if (!is_first || to == RankId(rank)) return true;
+  if (!is_first || to == RankId(rank)) return kind;
   const std::uint32_t source = first_rank_[job_] + rank;
   const std::uint32_t destination = first_rank_[job_] + to.index();
   const std::optional<std::uint32_t> piece = paths_.piece_of(source, destination, connection);
-  if (!piece || messages_.size() >= limits_.messages) return false;
+  if (!piece || messages_.size() >= limits_.messages) return std::nullopt;
   messages_.push_back({kind, source, destination, *piece});
-  return true;
+  return kind;
 }
 
 }  // namespace weft

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -120,7 +121,8 @@ class JobMessages {
   static std::uint64_t all_sizes_hash(const CollectivePlan& plan, std::uint32_t position);
   static std::vector<PartIndex> indices_of(const CollectiveProgram& program);
   bool collect_messages();
-  bool add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule, bool in_collective);
+  std::optional<std::uint32_t> add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule,
+                                           bool in_collective);
   bool add_controls(std::uint32_t rank, const CollectivePlan& plan, std::uint32_t position, std::uint16_t communicator,
                     std::span<const RankId> group);
   /// Which kinds of the rank at hand go one after another, as their connections and peers are the

@@ -354,8 +354,11 @@ void FlowFabric::end_packets(const Transfer& transfer, Time now) {
 }
 
 std::uint32_t FlowFabric::parts_of(const ActiveTransfer& active) const {
-  const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
-  return static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs, active.transfer.size.count()));
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs_of(active), active.transfer.size.count()));
+}
+
+Bytes FlowFabric::wire_bytes_of(const ActiveTransfer& active, std::uint32_t queue_pair) const {
+  return settings_.wire_bytes(part_of(active.transfer.size, queue_pairs_of(active), queue_pair), active.inside_host);
 }
 
 double FlowFabric::queue_pair_cap_bps(const ActiveTransfer& active) const {
@@ -398,7 +401,6 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
   }
   if (is_of_packets) packets_.emplace(packets_key(transfer), slot);
 
-  const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
   Duration shortest = Duration::max();
   double only_way_bps = 0;  // of its slowest link; 0: there are several ways, or it is not known
   for (std::uint32_t i = 0; i < parts; ++i) {
@@ -416,14 +418,14 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
     shortest = std::min(shortest, delay);
     if (parts == 1) only_way_bps = path.slowest_bps;
     if (is_of_packets || only_way_bps > 0) continue;
-    const Bytes wire_bytes = settings_.wire_bytes(part_of(transfer.size, queue_pairs, i), active.inside_host);
+    const Bytes wire_bytes = wire_bytes_of(active, i);
     for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
       const double load = path.loads.empty() ? 1.0 : path.loads[hop];
       load_alone(path.links[hop], wire_bytes.in_bits() * load);
     }
   }
   if (is_of_packets) return;
-  const Bytes largest = settings_.wire_bytes(part_of(transfer.size, queue_pairs, 0), active.inside_host);
+  const Bytes largest = wire_bytes_of(active, 0);
   const double cap_bps = queue_pair_cap_bps(active);
   const Duration moving = only_way_bps > 0 ? fluid_transmit_time(largest.in_bits() / std::min(cap_bps, only_way_bps), 1.0)
                                            : moving_time_alone(largest, cap_bps);
@@ -432,18 +434,16 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
 
 void FlowFabric::begin_empty(ActiveTransfer& active, const TransferFolding::FoldedPath& folded, Duration entry, Time now,
                              EventContext& context) {
-  const Duration delay = delay_of_empty(active, folded);
-  active.ideal = entry + delay;
+  active.ideal = entry + delay_of_empty(active, folded);
   // Whom it has to wait for may enter after it, at this instant.
   if (has_order(active) && !is_control(active.transfer)) return empty_entering_.push_back(active);
-  finish(active, now + delay, now, context);
+  finish(active, active.start + active.ideal, now, context);
 }
 
 void FlowFabric::enter_empty(const ActiveTransfer& active, Time now, EventContext& context) {
   const std::optional<FlowSlot> before = moving_before(active, 0);
-  if (!before || goes_before(active, transfers_[owner_of(*before).slot])) {
-    return finish(active, now + delay_of_empty(active, folded_path(active.transfer)), now, context);
-  }
+  if (!before || goes_before(active, transfers_[owner_of(*before).slot]))
+    return finish(active, active.start + active.ideal, now, context);
   const std::uint32_t slot = take_slot(transfers_, free_transfers_);
   transfers_[slot] = active;
   transfers_[slot].flows_left = 1;
@@ -453,13 +453,11 @@ void FlowFabric::enter_empty(const ActiveTransfer& active, Time now, EventContex
 void FlowFabric::start_flow(const ActiveTransfer& active, Part part, const FlowPath& path,
                             const TransferFolding::FoldedPath& folded, Duration delay, Fifo<Part> line) {
   const Transfer& transfer = active.transfer;
-  const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
-  const Bytes payload = part_of(transfer.size, queue_pairs, part.queue_pair);
   FlowRequest request;
   request.path = active.is_folded ? folded.links : path.links;
   request.loads = active.is_folded ? folded.loads : path.loads;
   request.account = active.is_of_packets ? packets_account_ : account_of(folded);
-  request.wire_bytes = active.is_of_packets ? endless : settings_.wire_bytes(payload, active.inside_host);
+  request.wire_bytes = active.is_of_packets ? endless : wire_bytes_of(active, part.queue_pair);
   request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / parts_of(active) : 1.0;
   request.cap_bps = queue_pair_cap_bps(active);
   request.owner = part.slot;

@@ -226,8 +226,12 @@ class FlowFabric final : public Entity {
   /// All with bytes that enter at this instant have done so.
   void enter_empty(const ActiveTransfer& active, Time now, EventContext& context);
   void end_packets(const Transfer& transfer, Time now);
-  /// Queue pairs that a transfer with bytes goes over.
+  /// Queue pairs of the connection that it goes over.
+  std::uint32_t queue_pairs_of(const ActiveTransfer& active) const { return active.inside_host ? 1 : settings_.queue_pairs; }
+  /// Those that carry some of it.
   std::uint32_t parts_of(const ActiveTransfer& active) const;
+  /// What one of them carries.
+  Bytes wire_bytes_of(const ActiveTransfer& active, std::uint32_t queue_pair) const;
   double queue_pair_cap_bps(const ActiveTransfer& active) const;
   /// Flows of a list are each a connection of its own.
   static bool has_order(const ActiveTransfer& active) { return !active.transfer.attempt.is_none() || active.is_of_packets; }
