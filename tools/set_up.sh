@@ -23,7 +23,7 @@ fail() {
 
 # What the build needs.
 build_packages=(
-  ccache cmake g++ git ninja-build protobuf-compiler
+  ccache cmake coinor-libcbc-dev g++ git ninja-build pkgconf protobuf-compiler
   libbenchmark-dev libboost-graph-dev libcli11-dev libfmt-dev libgtest-dev libprotobuf-dev libpugixml-dev libsimdjson-dev libspdlog-dev
   libeigen3-dev libnlopt-cxx-dev libssl-dev libtbb-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
 )

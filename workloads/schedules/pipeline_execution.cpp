@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/schedules/pipeline_execution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/check.hpp"
+#include "workloads/schedules/pass_times.hpp"
+
+namespace weft {
+
+namespace {
+
+double most_activations(const PipelineSizes& sizes, const std::vector<TimedPass>& passes) {
+  HeldActivations held;
+  double most = 0.0;
+  for (const TimedPass& timed : passes) {
+    held.add(timed.pass.kind);
+    most = std::max(most, held.in_microbatches(sizes));
+  }
+  return most;
+}
+
+}  // namespace
+
+PipelineTimeline execute(const PipelineSizes& sizes, const PipelineOrder& order) {
+  PassTimes times(sizes, order.placement);
+  PipelineTimeline timeline;
+  timeline.devices.resize(order.devices.size());
+  std::vector<Time> free_at(order.devices.size());
+  bool is_moving = true;
+  while (is_moving) {
+    is_moving = false;
+    for (std::uint32_t device = 0; device < order.devices.size(); ++device) {
+      std::vector<TimedPass>& done = timeline.devices[device].passes;
+      while (done.size() < order.devices[device].size()) {
+        const PipelinePass& pass = order.devices[device][done.size()];
+        const std::optional<Time> ready = times.ready(device, pass);
+        if (!ready) break;
+        const Time start = std::max(free_at[device], *ready);
+        free_at[device] = start + pass_duration(sizes, pass.kind, pass.chunk);
+        times.set_end(device, pass, free_at[device]);
+        done.push_back({pass, start, free_at[device]});
+        is_moving = true;
+      }
+    }
+  }
+  for (std::uint32_t device = 0; device < order.devices.size(); ++device) {
+    DeviceTimeline& line = timeline.devices[device];
+    if (line.passes.size() < order.devices[device].size()) {
+      const PipelinePass& next = order.devices[device][line.passes.size()];
+      WEFT_CHECK(false, fmt::format("a pipeline schedule's passes wait for each other: device {} never gets to {} of microbatch "
+                                    "{} in chunk {}, its pass {} of {}",
+                                    device, to_text(next.kind), next.microbatch, next.chunk, line.passes.size(),
+                                    order.devices[device].size()));
+    }
+    line.activations_max = most_activations(sizes, line.passes);
+    timeline.step_time = std::max(timeline.step_time, free_at[device].since_start());
+    timeline.span_max = std::max(timeline.span_max, line.span());
+    timeline.activations_max = std::max(timeline.activations_max, line.activations_max);
+  }
+  return timeline;
+}
+
+double bubble_ratio(const PipelineSizes& sizes, Duration elapsed) {
+  if (elapsed <= Duration::zero()) return 0.0;
+  return static_cast<double>((elapsed - device_work(sizes)).in_ticks()) / static_cast<double>(elapsed.in_ticks());
+}
+
+}  // namespace weft
