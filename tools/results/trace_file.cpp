@@ -33,7 +33,8 @@ constexpr std::uint64_t listed_bytes = 100;
 
 }  // namespace
 
-TraceFile::TraceFile(const std::filesystem::path& path, std::uint64_t bytes_max) : file_(path), bytes_max_(bytes_max) {
+TraceFile::TraceFile(const std::filesystem::path& path, std::uint64_t bytes_max, std::string_view choice)
+    : file_(path, OutputFile::Packing::none, choice), bytes_max_(bytes_max) {
   file_.write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 }
 
@@ -170,7 +171,7 @@ void TraceFile::draw_arrows() {
   }
 }
 
-void TraceFile::close() {
+void TraceFile::write_rest() {
   std::ranges::stable_sort(listed_, {}, &FlowRow::start);
   for (const FlowRow& row : listed_) {
     const Thread thread = thread_of(process("transfers"), std::string(row.source), row.start, row.end);
@@ -181,7 +182,16 @@ void TraceFile::close() {
   draw_arrows();
   for (auto& [link, last] : counters_) count_link(link, last, last.until, {});
   file_.write("\n]}\n");
+}
+
+void TraceFile::close() {
+  write_rest();
   file_.close();
+}
+
+void TraceFile::commit() {
+  write_rest();
+  file_.commit();
 }
 
 std::vector<std::string> TraceFile::notes() const {

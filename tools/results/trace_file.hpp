@@ -40,8 +40,10 @@ class TraceFile {
  public:
   static constexpr std::uint64_t bytes_max_default = 200'000'000;
 
-  /// Throws InputError [cannot-write], as do all others.
-  explicit TraceFile(const std::filesystem::path& path, std::uint64_t bytes_max = bytes_max_default);
+  /// Throws InputError [cannot-write], as do all others. `choice` is the flag that names another
+  /// place.
+  explicit TraceFile(const std::filesystem::path& path, std::uint64_t bytes_max = bytes_max_default,
+                     std::string_view choice = "--out");
 
   void add_attempt(const AttemptRow& row);
   void add_cluster(const ClusterRow& row);
@@ -50,8 +52,10 @@ class TraceFile {
   void add_flow(const FlowRow& row);
   void add_link_sample(const LinkSampleRow& row);
   void add_link_pause(const LinkPauseRow& row);
-  /// The file is complete.
+  /// The file is complete; its name is still that of OutputFile::close().
   void close();
+  /// The same, and it has its name.
+  void commit();
   /// What was left out.
   std::vector<std::string> notes() const;
 
@@ -102,6 +106,7 @@ class TraceFile {
   void count(Process& process, const std::string& name, Time at, double value);
   void count_link(const std::string& link, Counters& last, Time at, const std::array<double, 2>& values);
   void draw_arrows();
+  void write_rest();
 
   OutputFile file_;
   std::uint64_t bytes_max_;
