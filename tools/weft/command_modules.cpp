@@ -41,6 +41,7 @@
 #include "workloads/job_templates/job_templates.hpp"
 #include "workloads/job_traces/job_trace_reader.hpp"
 #include "workloads/measurements/measurement_tables.hpp"
+#include "workloads/models/model_reader.hpp"
 #include "workloads/schedules/pipeline_schedules.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
@@ -64,6 +65,7 @@ std::vector<ModuleInfo> all_modules() {
   append(all, workload_templates());
   append(all, job_templates());
   append(all, pipeline_schedules());
+  for (const ModuleInfo& model : model_modules()) all.push_back(model);
   all.push_back({"network", "flow",
                  "What flow and packet mode have in common (latencies, packet format, queue pairs, routing), and how flow mode "
                  "shares the links.",
