@@ -4,11 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/collectives/collective.hpp"
@@ -42,6 +44,7 @@
 #include "workloads/job_traces/job_trace_reader.hpp"
 #include "workloads/measurements/measurement_tables.hpp"
 #include "workloads/models/model_reader.hpp"
+#include "workloads/plans/plan_reader.hpp"
 #include "workloads/schedules/pipeline_schedules.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
@@ -54,7 +57,16 @@ void append(std::vector<ModuleInfo>& all, const List& modules) {
   for (const auto& module : modules) all.push_back(module.info);
 }
 
-std::vector<ModuleInfo> all_modules() {
+/// `texts` keeps the summaries.
+template <class List>
+void append_presets(std::vector<ModuleInfo>& all, std::deque<std::string>& texts, std::string_view kind, const List& presets,
+                    std::vector<std::string> summaries) {
+  std::size_t i = 0;
+  for (const auto& preset : presets) all.push_back({kind, preset.name, texts.emplace_back(std::move(summaries[i++])), {}});
+}
+
+/// `texts` keeps what is made up here.
+std::vector<ModuleInfo> all_modules(std::deque<std::string>& texts) {
   std::vector<ModuleInfo> all;
   append(all, topology_builders());
   for (const ModuleInfo& server : server_presets()) all.push_back(server);
@@ -65,7 +77,8 @@ std::vector<ModuleInfo> all_modules() {
   append(all, workload_templates());
   append(all, job_templates());
   append(all, pipeline_schedules());
-  for (const ModuleInfo& model : model_modules()) all.push_back(model);
+  append_presets(all, texts, "model", model_presets(), model_summaries());
+  append_presets(all, texts, "plan", plan_presets(), plan_summaries());
   all.push_back({"network", "flow",
                  "What flow and packet mode have in common (latencies, packet format, queue pairs, routing), and how flow mode "
                  "shares the links.",
@@ -237,7 +250,8 @@ std::optional<ModuleInfo> with_parameter(const std::vector<ModuleInfo>& modules,
 enum class ModulesFormat : std::uint8_t { text, names, json };
 
 int print_modules(const std::string& wanted, ModulesFormat format) {
-  std::vector<ModuleInfo> modules = all_modules();
+  std::deque<std::string> texts;
+  std::vector<ModuleInfo> modules = all_modules(texts);
   if (const std::optional<ModuleInfo> one = with_parameter(modules, wanted)) {
     modules = {*one};
   } else if (!wanted.empty()) {

@@ -61,10 +61,12 @@ void add_mlp(const TransformerModel& model, Components& rows) {
 
 void add_experts(const TransformerModel& model, const ExpertBlock& experts, Components& rows) {
   const std::uint64_t matrices = model.mlp.projections_up() + 1;
-  const std::uint64_t biases = model.mlp.bias ? model.mlp.projections_up() * experts.width + model.hidden : 0;
   rows.push_back({"router", model.hidden * experts.count + (experts.router_bias ? experts.count : 0), Division::copied});
-  rows.push_back(
-      {"experts", experts.count * (matrices * model.hidden * experts.width + biases), Division::expert, ~std::uint64_t{0}});
+  rows.push_back({"experts", experts.count * matrices * model.hidden * experts.width, Division::expert});
+  if (model.mlp.bias) {
+    rows.push_back({"experts", experts.count * model.mlp.projections_up() * experts.width, Division::expert});
+    rows.push_back({"experts", experts.count * model.hidden, Division::expert_copied});
+  }
   if (experts.shared_width > 0) {
     rows.push_back({"shared experts", matrices * model.hidden * experts.shared_width, Division::tensor});
   }
@@ -151,7 +153,7 @@ void count(const Components& rows, std::uint64_t instances, const TransformerMod
     if (found == counts.end()) found = counts.insert(counts.end(), {row.name, 0, 0});
     const std::uint64_t all = instances * row.parameters;
     found->parameters += all;
-    found->active += row.division == Division::expert ? all / model.experts->count * model.experts->top_k : all;
+    found->active += row.name == "experts" ? all / model.experts->count * model.experts->top_k : all;
   }
 }
 
@@ -182,7 +184,8 @@ std::vector<ModelComponent> input_components(const TransformerModel& model, std:
   Components rows;
   if (model.images) {
     const std::uint64_t points = model.images->patch * model.images->patch * model.images->channels;
-    rows.push_back({"embedding", dense_layer(points, model.hidden) + model.hidden});  // patches and the class
+    const std::uint64_t class_token = model.hidden;
+    rows.push_back({"embedding", dense_layer(points, model.hidden) + class_token});
   } else {
     rows.push_back({"embedding", vocabulary * model.hidden, Division::tensor});
   }

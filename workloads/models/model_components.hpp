@@ -28,10 +28,10 @@ namespace weft {
 
 /// How a component is spread over ranks that hold one layer together.
 enum class Division : std::uint8_t {
-  copied,  ///< each rank has all
-  tensor,  ///< over tensor-parallel ranks
-  expert,  ///< experts over expert-parallel ranks, each over expert-tensor-parallel ones
-  table    ///< embedding tables of recommenders, over all ranks
+  copied,        ///< each rank has all
+  tensor,        ///< over tensor-parallel ranks
+  expert,        ///< experts over expert-parallel ranks, each over expert-tensor-parallel ones
+  expert_copied  ///< experts over expert-parallel ranks
 };
 
 struct ModelComponent {

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <deque>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/params.hpp"
 #include "core/text/textproto.hpp"
 #include "workloads/model.pb.h"
 #include "workloads/models/model_components.hpp"
@@ -331,22 +331,17 @@ ModelDescription load_model(const std::string& name, const SourcePlace& place) {
   fail_unknown_module("model", name, names, place);
 }
 
-std::span<const ModuleInfo> model_modules() {
-  static const std::vector<ModuleInfo> modules = [] {
-    static std::deque<std::string> summaries;
-    std::vector<ModuleInfo> all;
-    for (const ModelPreset& preset : model_presets()) {
-      const ModelDescription model = preset_model(preset);
-      const std::uint64_t parameters = parameter_count(model);
-      const std::uint64_t active = active_parameter_count(model);
-      const std::string count = active == parameters ? fmt::format("{} parameters", parameters)
-                                                     : fmt::format("{} parameters, {} active", parameters, active);
-      summaries.push_back(fmt::format("{}: {}. Origin: {}.", model.name, count, model.origin));
-      all.push_back({"model", preset.name, summaries.back(), {}});
-    }
-    return all;
-  }();
-  return modules;
+std::vector<std::string> model_summaries() {
+  std::vector<std::string> summaries;
+  for (const ModelPreset& preset : model_presets()) {
+    const ModelDescription model = preset_model(preset);
+    const std::uint64_t parameters = parameter_count(model);
+    const std::uint64_t active = active_parameter_count(model);
+    const std::string count = active == parameters ? fmt::format("{} parameters", parameters)
+                                                   : fmt::format("{} parameters, {} active", parameters, active);
+    summaries.push_back(fmt::format("{}: {}. Origin: {}.", model.name, count, model.origin));
+  }
+  return summaries;
 }
 
 }  // namespace weft

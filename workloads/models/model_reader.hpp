@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/text/diagnostics_fwd.hpp"
-#include "core/text/params.hpp"
 #include "core/text/source_text.hpp"
 #include "workloads/models/model.hpp"
 
@@ -35,8 +35,7 @@ struct ModelPreset {
 /// Every model that needs no file.
 std::span<const ModelPreset> model_presets();
 
-/// What `weft modules model` prints: name, origin and parameters of each preset. Its texts live as
-/// long as the program.
-std::span<const ModuleInfo> model_modules();
+/// A paragraph on each preset, in their order: name, parameters, origin.
+std::vector<std::string> model_summaries();
 
 }  // namespace weft

@@ -31,7 +31,7 @@ struct ValueWidthOf {
   std::uint64_t operator()(const LatentAttention& attention) const { return attention.value_width; }
 };
 
-/// Shares of `count` loads, largest first, whose running sum from the smallest is (i / count)^power.
+/// Shares of `count` loads, largest first; the i smallest add up to (i / count)^power.
 std::vector<double> power_loads(std::uint64_t count, double power) {
   std::vector<double> loads;
   const auto n = static_cast<double>(count);

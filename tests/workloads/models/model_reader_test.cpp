@@ -47,7 +47,7 @@ TEST(ModelReader, ReadsEveryPresetAndItsOrigin) {
     EXPECT_FALSE(model.origin.empty()) << preset.name;
     EXPECT_TRUE(names.insert(preset.name).second);
   }
-  EXPECT_EQ(model_modules().size(), names.size());
+  EXPECT_EQ(model_summaries().size(), names.size());
 }
 
 TEST(ModelReader, NormalisesLoads) {

@@ -24,7 +24,8 @@ TEST(ExpertLoads, OfGiniZeroAreEven) {
 }
 
 TEST(ExpertLoads, GiniOfLoadsByHand) {
-  // One of four has all: mean absolute difference of all 16 ordered pairs is 6 / 16, the mean 1 / 4.
+  // One of four has all: the mean absolute difference of all 16 ordered pairs is 6 / 16, the mean
+  // 1 / 4.
   EXPECT_DOUBLE_EQ(gini_of({1, 0, 0, 0}), 6.0 / 16 / (2 * 0.25));
   EXPECT_DOUBLE_EQ(gini_of({3, 1}), 0.25);
 }

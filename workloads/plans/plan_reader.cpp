@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plans/plan_reader.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/text/diagnostics.hpp"
+#include "core/text/params.hpp"
+#include "core/text/source_text.hpp"
+#include "core/text/textproto.hpp"
+#include "core/text/textproto_override.hpp"
+#include "workloads/plan.pb.h"
+#include "workloads/schedules/pipeline_schedules.hpp"
+
+namespace weft {
+
+namespace {
+
+namespace pb = plan_file;
+
+constexpr std::uint32_t ways_max = 1U << 20;
+constexpr std::uint64_t size_max = 1ULL << 32;
+
+/// Fills a plan from its file and the model, and adds what is wrong to the diagnostics.
+class PlanFiller {
+ public:
+  PlanFiller(const pb::Plan& file, FieldPlaces places, Diagnostics& diagnostics)
+      : file_(file), places_(places), diagnostics_(diagnostics) {}
+
+  ParallelPlan fill(const TransformerModel& model, const std::optional<std::uint64_t>& gpus) {
+    plan_.name = file_.name();
+    plan_.origin = file_.origin();
+    plan_.tensor = ways("tensor_parallel", file_.tensor_parallel());
+    plan_.context = ways("context_parallel", file_.context_parallel());
+    plan_.pipeline = ways("pipeline_parallel", file_.pipeline_parallel());
+    plan_.expert = ways("expert_parallel", file_.expert_parallel());
+    plan_.expert_tensor = ways("expert_tensor_parallel", file_.expert_tensor_parallel());
+    plan_.microbatch = size("microbatch", file_.microbatch(), 1);
+    plan_.sequence = size("sequence", file_.sequence(), model.sequence);
+    fill_data(gpus);
+    plan_.global_batch = size("global_batch", file_.global_batch(), 0);
+    if (file_.global_batch() == 0)
+      error("missing-field", "global_batch is missing", "global_batch", "sequences in an iteration, of all replicas");
+    plan_.sequence_parallel = file_.has_sequence_parallel() ? file_.sequence_parallel() : plan_.tensor > 1;
+    plan_.zero_stage = file_.has_zero_stage() ? file_.zero_stage() : 1;
+    constexpr std::uint32_t zero_stage_max = 3;
+    if (plan_.zero_stage > zero_stage_max)
+      error("out-of-range", fmt::format("zero_stage = {}", plan_.zero_stage), "zero_stage", "stages are 0 to 3");
+    fill_schedule();
+    fill_recompute();
+    fill_precision();
+    plan_.overlap_gradients = !file_.has_overlap_gradients() || file_.overlap_gradients();
+    plan_.overlap_parameters = !file_.has_overlap_parameters() || file_.overlap_parameters();
+    plan_.overlap_pipeline = file_.has_overlap_pipeline() ? file_.overlap_pipeline() : plan_.chunks > 1;
+    plan_.gradient_bucket = size("gradient_bucket", file_.gradient_bucket(), default_gradient_bucket(plan_.replicas()));
+    if (file_.context_exchange() != pb::CONTEXT_EXCHANGE_UNSPECIFIED) {
+      plan_.context_exchange = static_cast<ContextExchange>(file_.context_exchange() - 1);
+    }
+    plan_.fused_attention = !file_.has_fused_attention() || file_.fused_attention();
+    constexpr std::uint32_t megatron_multiple = 128;
+    plan_.vocabulary_multiple =
+        file_.vocabulary_multiple() == 0 ? megatron_multiple : ways("vocabulary_multiple", file_.vocabulary_multiple());
+    fill_layout(model);
+    if (!diagnostics_.has_errors()) {
+      for (BrokenPlanRule& broken : broken_rules(plan_, model))
+        error("bad-plan", std::move(broken.rule), broken.field.c_str(), std::move(broken.help));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  void error(const char* code, std::string text, const char* field, std::string help = "") {
+    diagnostics_.error(code, std::move(text), places_.of(file_, field), std::move(help));
+  }
+
+  std::uint32_t ways(const char* field, std::uint32_t value) {
+    if (value == 0) return 1;
+    if (value <= ways_max) return value;
+    error("out-of-range", fmt::format("{} = {} is more than {}", field, value, ways_max), field);
+    return 1;
+  }
+
+  std::uint64_t size(const char* field, std::uint64_t value, std::uint64_t without) {
+    if (value == 0) return without;
+    if (value <= size_max) return value;
+    error("out-of-range", fmt::format("{} = {} is more than {}", field, value, size_max), field);
+    return 1;
+  }
+
+  void fill_data(const std::optional<std::uint64_t>& gpus) {
+    const std::uint64_t replica = std::uint64_t{plan_.tensor} * plan_.context * plan_.pipeline;
+    if (file_.data_parallel() > 0) {
+      plan_.data = ways("data_parallel", file_.data_parallel());
+      if (!gpus || plan_.ranks() == *gpus) return;
+      return error(
+          "bad-plan", fmt::format("the plan has {} GPUs, not {}", plan_.ranks(), *gpus), "data_parallel",
+          "tensor_parallel x context_parallel x pipeline_parallel x data_parallel are the GPUs; leave data_parallel out to "
+          "have it follow");
+    }
+    if (!gpus) {
+      plan_.data = static_cast<std::uint32_t>(std::min<std::uint64_t>(ranks_min(plan_) / replica, ways_max));
+      return;
+    }
+    if (*gpus % replica != 0 || *gpus == 0 || *gpus / replica > ways_max) {
+      return error(
+          "bad-plan",
+          fmt::format("tensor_parallel x context_parallel x pipeline_parallel = {} does not divide {} GPUs", replica, *gpus),
+          "data_parallel");
+    }
+    plan_.data = static_cast<std::uint32_t>(*gpus / replica);
+  }
+
+  void fill_schedule() {
+    plan_.schedule = file_.schedule();
+    if (plan_.schedule.empty()) plan_.schedule = file_.virtual_pipeline() > 1 ? "interleaved_1f1b" : "1f1b";
+    std::uint32_t chunks = 1;
+    try {
+      chunks = find_module(pipeline_schedules(), plan_.schedule, places_.of(file_, "schedule")).make.chunks;
+    } catch (const InputError& unknown) {
+      for (const Diagnostic& diagnostic : unknown.diagnostics()) diagnostics_.add(diagnostic);
+    }
+    plan_.chunks = file_.virtual_pipeline() == 0 ? chunks : ways("virtual_pipeline", file_.virtual_pipeline());
+    if (plan_.pipeline == 1) {
+      // One stage does its passes one after the other, whatever the schedule.
+      if (file_.virtual_pipeline() > 1)
+        error("bad-plan", "virtual_pipeline shares the layers of stages, and there is one stage", "virtual_pipeline",
+              "leave it out");
+      plan_.chunks = 1;
+    }
+  }
+
+  void fill_recompute() {
+    const pb::Recompute& given = file_.recompute();
+    if (given.kind() != pb::RECOMPUTE_KIND_UNSPECIFIED) plan_.recompute.kind = static_cast<RecomputeKind>(given.kind() - 1);
+    const bool counts_layers = plan_.recompute.kind == RecomputeKind::uniform || plan_.recompute.kind == RecomputeKind::block;
+    if (given.layers() > 0 && !counts_layers)
+      error("bad-plan", "recompute.layers is of UNIFORM and BLOCK", "recompute", "name the kind, or leave layers out");
+    if (plan_.recompute.kind == RecomputeKind::block && given.layers() == 0) {
+      error("missing-field", "recompute.layers is missing", "recompute", "BLOCK computes so many layers of each chunk again");
+    }
+    plan_.recompute.layers = size("recompute", given.layers(), 1);
+  }
+
+  void fill_precision() {
+    const pb::Precision& given = file_.precision();
+    const auto kind = given.kind() == pb::PRECISION_KIND_UNSPECIFIED ? PrecisionKind::megatron_bf16
+                                                                     : static_cast<PrecisionKind>(given.kind() - 1);
+    plan_.precision = precision_of(kind);
+    const FieldPlaces inside = places_.inside(file_, "precision");
+    set_type(given, inside, "parameters", given.parameters(), plan_.precision.parameters);
+    set_type(given, inside, "gradients", given.gradients(), plan_.precision.gradients);
+    if (!given.gradients().empty()) plan_.precision.reduced_gradients = plan_.precision.gradients;
+    set_type(given, inside, "reduced_gradients", given.reduced_gradients(), plan_.precision.reduced_gradients);
+    set_type(given, inside, "moments", given.moments(), plan_.precision.moments);
+  }
+
+  void set_type(const pb::Precision& given, const FieldPlaces& inside, const char* field, const std::string& name,
+                ElementType& type) {
+    if (name.empty()) return;
+    if (const std::optional<ElementType> found = element_type_named(name)) {
+      type = *found;
+      return;
+    }
+    std::vector<std::string> names;
+    for (const ElementType& known : element_types()) names.emplace_back(known.name);
+    diagnostics_.error("unknown-dtype", fmt::format("there is no type {}", in_quotes(name)), inside.of(given, field),
+                       suggestion(name, names, "type"));
+  }
+
+  void fill_layout(const TransformerModel& model) {
+    const bool has_text = !file_.layout().empty();
+    if (has_text &&
+        (file_.first_stage_layers() > 0 || file_.last_stage_layers() > 0 || file_.count_embedding() || file_.count_output())) {
+      error("bad-plan", "layout says all; first_stage_layers, last_stage_layers, count_embedding and count_output are left out",
+            "layout");
+    }
+    std::variant<PipelineLayout, std::string> layout = pipeline_layout({.layers = model.layers,
+                                                                        .stages = plan_.pipeline,
+                                                                        .chunks = plan_.chunks,
+                                                                        .first_stage_layers = file_.first_stage_layers(),
+                                                                        .last_stage_layers = file_.last_stage_layers(),
+                                                                        .count_embedding = file_.count_embedding(),
+                                                                        .count_output = file_.count_output(),
+                                                                        .text = file_.layout()});
+    if (const std::string* rule = std::get_if<std::string>(&layout)) {
+      return error("bad-plan", *rule,
+                   has_text                         ? "layout"
+                   : file_.first_stage_layers() > 0 ? "first_stage_layers"
+                   : file_.last_stage_layers() > 0  ? "last_stage_layers"
+                                                    : "pipeline_parallel");
+    }
+    plan_.layout = std::get<PipelineLayout>(std::move(layout));
+  }
+
+  const pb::Plan& file_;
+  FieldPlaces places_;
+  Diagnostics& diagnostics_;
+  ParallelPlan plan_;
+};
+
+SourceText text_of(const PlanPreset& preset) { return SourceText(fmt::format("plan {}", preset.name), std::string(preset.text)); }
+
+SourceText text_named(const std::string& name, const SourcePlace& place) {
+  if (name.find_first_of("./") != std::string::npos) return SourceText::read(name);
+  std::vector<std::string> names;
+  for (const PlanPreset& preset : plan_presets()) {
+    if (preset.name == name) return text_of(preset);
+    names.emplace_back(preset.name);
+  }
+  fail_unknown_module("plan", name, names, place);
+}
+
+}  // namespace
+
+ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model, const SourcePlace& place) {
+  const SourceText source = text_named(request.name, place);
+  source.require_utf8_text("plan");
+  Diagnostics diagnostics;
+  pb::Plan file;
+  const TextprotoDocument document(source, file, diagnostics);
+  diagnostics.throw_if_errors();
+  for (const std::string& setting : request.overrides) {
+    override_field(file, setting, SourcePlace::named(fmt::format("--set={}", setting)));
+  }
+  ParallelPlan plan = PlanFiller(file, document.places(), diagnostics).fill(model, request.gpus);
+  diagnostics.throw_if_errors();
+  if (plan.name.empty()) plan.name = source.name();
+  return plan;
+}
+
+std::vector<std::string> plan_summaries() {
+  std::vector<std::string> summaries;
+  for (const PlanPreset& preset : plan_presets()) {
+    const SourceText source = text_of(preset);
+    Diagnostics diagnostics;
+    pb::Plan file;
+    const TextprotoDocument document(source, file, diagnostics);
+    diagnostics.throw_if_errors();
+    summaries.push_back(fmt::format("{}. Origin: {}.", file.name(), file.origin()));
+  }
+  return summaries;
+}
+
+}  // namespace weft

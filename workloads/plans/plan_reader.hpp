@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plan reader: parallel plans in protobuf text format (workloads/plan.proto), or by the name of a
+// preset, for one model.
+//
+// Where it sits: whoever is told PLAN on the command line or in a file calls load_plan().
+// What a plan leaves open follows from the model (sequence), from the number of GPUs
+// (data_parallel) or from Megatron-LM's defaults, which plan.proto states.
+// Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/text/diagnostics_fwd.hpp"
+#include "workloads/plans/parallel_plan.hpp"
+
+namespace weft {
+
+struct PlanRequest {
+  std::string name;                    ///< a file if it has a dot or a slash, else a preset
+  std::vector<std::string> overrides;  ///< "tensor_parallel=4", in their order
+  std::optional<std::uint64_t> gpus;   ///< that data_parallel may make up; none: one replica
+};
+
+/// Throws InputError with every mistake: those of core/text/textproto and of
+/// core/text/textproto_override, [unknown-module], [out-of-range], [bad-plan] with the rule that
+/// the plan breaks for this model. `place` is where the plan was named.
+ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model, const SourcePlace& place);
+
+// --- Presets ---
+
+struct PlanPreset {
+  std::string_view name;  ///< "llama3_405b_mlperf"
+  std::string_view text;  ///< as a file
+};
+
+/// Every plan that needs no file.
+std::span<const PlanPreset> plan_presets();
+
+/// A paragraph on each preset, in their order: name, origin.
+std::vector<std::string> plan_summaries();
+
+}  // namespace weft
