@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "core/check.hpp"
+
 namespace weft {
 
 namespace {
@@ -30,6 +32,12 @@ std::optional<Bytes> tensor_size(std::uint64_t elements, ElementType type) {
   std::uint64_t bits = 0;
   if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(type.bits), &bits)) return std::nullopt;
   return Bytes::of(static_cast<std::int64_t>(bits / bits_per_byte + (bits % bits_per_byte != 0 ? 1 : 0)));
+}
+
+Bytes checked_tensor_size(std::uint64_t elements, ElementType type) {
+  const std::optional<Bytes> size = tensor_size(elements, type);
+  WEFT_CHECK(size.has_value(), "a tensor of checked sizes fits 63 bits");
+  return *size;
 }
 
 }  // namespace weft

@@ -29,5 +29,7 @@ std::optional<ElementType> element_type_named(std::string_view name);
 
 /// Bytes of `elements` of a type; none if they do not fit 63 bits.
 std::optional<Bytes> tensor_size(std::uint64_t elements, ElementType type);
+/// Requires: they fit (WEFT_CHECK).
+Bytes checked_tensor_size(std::uint64_t elements, ElementType type);
 
 }  // namespace weft

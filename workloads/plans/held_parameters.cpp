@@ -61,7 +61,7 @@ std::vector<HeldComponent> held_by_input(const TransformerModel& model, const Pa
 
 std::vector<HeldComponent> held_by_output(const TransformerModel& model, const ParallelPlan& plan) {
   std::vector<ModelComponent> components = output_components(model, padded_vocabulary(model, plan));
-  if (model.tied_embeddings && plan.positions() > 1) {
+  if (model.tied_embeddings && !plan.ends_share_a_stage()) {
     components.push_back({"output layer", padded_vocabulary(model, plan) * model.hidden, Division::tensor});
   }
   return held_components(components, plan);

@@ -8,7 +8,7 @@
 // Model: a component is copied, or divided by the ranks that share it (model_components.hpp). Ranks
 // whose share is alike are all ranks of a position. Dense and expert parameters are apart, as they
 // have different replicas. Where embedding and output layer are tied and stand in different
-// positions, both hold the weights, and their gradients are added up.
+// stages, both hold the weights, and their gradients are added up.
 // Threads: pure functions.
 #pragma once
 
@@ -42,8 +42,8 @@ std::vector<HeldComponent> held_components(const std::vector<ModelComponent>& co
 std::vector<HeldComponent> held_by_layer(const TransformerModel& model, const ParallelPlan& plan, bool has_experts);
 /// Before the first layer; of the first position.
 std::vector<HeldComponent> held_by_input(const TransformerModel& model, const ParallelPlan& plan);
-/// Behind the last layer; of the last position. With the tied weights where the first position is
-/// another one.
+/// Behind the last layer; of the last position. With the tied weights where another
+/// stage has the first position.
 std::vector<HeldComponent> held_by_output(const TransformerModel& model, const ParallelPlan& plan);
 
 /// Everything of a position, by name.

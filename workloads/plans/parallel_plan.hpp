@@ -25,6 +25,7 @@
 #include "workloads/models/model.hpp"
 #include "workloads/plans/pipeline_layout.hpp"
 #include "workloads/plans/precision.hpp"
+#include "workloads/schedules/pipeline.hpp"
 
 namespace weft {
 
@@ -56,6 +57,7 @@ struct ParallelPlan {
   bool sequence_parallel = false;
   std::uint32_t zero_stage = 1;  ///< 0 to 3
   std::string schedule;
+  ChunkPlacement placement = ChunkPlacement::loop;  ///< of the schedule
   Recompute recompute;
   Precision precision = precision_of(PrecisionKind::megatron_bf16);
   PipelineLayout layout;  ///< by position
@@ -70,6 +72,8 @@ struct ParallelPlan {
   std::uint64_t stage_ranks() const { return std::uint64_t{tensor} * context * data; }
   std::uint64_t ranks() const { return stage_ranks() * pipeline; }
   std::uint64_t positions() const { return std::uint64_t{pipeline} * chunks; }
+  /// One stage holds both the first position and the last.
+  bool ends_share_a_stage() const { return pipeline == 1 || placement == ChunkPlacement::v_shape; }
   /// Replicas of dense parameters, which share their optimizer states under ZeRO.
   std::uint64_t replicas() const { return std::uint64_t{context} * data; }
   /// Replicas of each expert.

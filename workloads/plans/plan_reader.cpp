@@ -118,7 +118,9 @@ class PlanFiller {
     if (plan_.schedule.empty()) plan_.schedule = file_.virtual_pipeline() > 1 ? "interleaved_1f1b" : "1f1b";
     std::uint32_t chunks = 1;
     try {
-      chunks = find_module(pipeline_schedules(), plan_.schedule, places_.of(file_, "schedule")).make.chunks;
+      const PipelineScheduleMaker& maker = find_module(pipeline_schedules(), plan_.schedule, places_.of(file_, "schedule")).make;
+      chunks = maker.chunks;
+      plan_.placement = maker.placement;
     } catch (const InputError& unknown) {
       for (const Diagnostic& diagnostic : unknown.diagnostics()) diagnostics_.add(diagnostic);
     }
@@ -129,6 +131,7 @@ class PlanFiller {
         error("bad-plan", "virtual_pipeline shares the layers of stages, and there is one stage", "virtual_pipeline",
               "leave it out");
       plan_.chunks = 1;
+      plan_.placement = ChunkPlacement::loop;
     }
   }
 

@@ -45,10 +45,10 @@ struct PipelineSizes {
   std::uint32_t stages = 0;  ///< devices, p
   std::uint32_t microbatches = 0;
   std::uint32_t chunks = 1;  ///< per device, v
-  Duration forward;
-  Duration backward_input;
-  Duration backward_weight;
-  Duration transfer;           ///< of activations or gradients from one device to the next
+  Duration forward = {};
+  Duration backward_input = {};
+  Duration backward_weight = {};
+  Duration transfer = {};      ///< of activations or gradients from one device to the next
   double weight_memory = 1.0;  ///< share of the activations that is held from B to W
 
   friend bool operator==(const PipelineSizes&, const PipelineSizes&) = default;

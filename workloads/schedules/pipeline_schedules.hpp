@@ -44,6 +44,7 @@ using PipelineScheduleResult = std::variant<PipelineSchedule, BrokenScheduleRule
 struct PipelineScheduleMaker {
   std::uint32_t chunks = 1;  ///< per device, where the user names no number
   PipelineScheduleResult (*make)(const PipelineSizes& sizes, const ParamSet& params) = nullptr;
+  ChunkPlacement placement = ChunkPlacement::loop;  ///< of its orders
 };
 
 /// Every schedule, in the order in which they are printed.

@@ -137,7 +137,7 @@ Module<PipelineScheduleMaker> v_half_module() {
        "A V with half of 1F1B's activations. Repeats the building block that suits the given durations best. Qi et al., Pipeline "
        "Parallelism with Controllable Memory, NeurIPS 2024.",
        {}},
-      {2, make_v_half}};
+      {2, make_v_half, ChunkPlacement::v_shape}};
 }
 
 Module<PipelineScheduleMaker> v_min_module() {
@@ -146,7 +146,7 @@ Module<PipelineScheduleMaker> v_min_module() {
            "A V with a third of 1F1B's activations. Repeats the building block that suits the given durations best. Qi et al., "
            "Pipeline Parallelism with Controllable Memory, NeurIPS 2024.",
            {}},
-          {2, make_v_min}};
+          {2, make_v_min, ChunkPlacement::v_shape}};
 }
 
 }  // namespace weft

@@ -76,7 +76,7 @@ Module<PipelineScheduleMaker> zbv_module() {
            "Zero bubble on a V, in fixed phases. Two chunks per device, the second on the way back, so that no device waits with "
            "1F1B's memory if F, B and W take equally long. Qi et al., Zero Bubble Pipeline Parallelism, ICLR 2024.",
            {}},
-          {2, make_zbv}};
+          {2, make_zbv, ChunkPlacement::v_shape}};
 }
 
 }  // namespace weft

@@ -45,7 +45,7 @@ std::uint32_t RoleScript::collective(std::string_view name, CollectiveType type,
   op.kind = OpKind::collective;
   op.collective = type;
   op.communicator = communicator;
-  op.stream = static_cast<std::uint16_t>(compute_stream + 1 + communicator);
+  op.stream = stream_of(communicator);
   op.bytes = bytes;
   return add(op, name, after);
 }
@@ -58,6 +58,10 @@ std::uint32_t RoleScript::send(std::string_view name, std::uint16_t communicator
 std::uint32_t RoleScript::receive(std::string_view name, std::uint16_t communicator, std::uint32_t peer, Bytes bytes,
                                   const After& after) {
   return add(message(OpKind::receive, communicator, peer, bytes), name, after);
+}
+
+std::uint16_t RoleScript::stream_of(std::uint16_t communicator) {
+  return static_cast<std::uint16_t>(compute_stream + 1 + communicator);
 }
 
 RoleDag RoleScript::finish() { return std::move(std::move(builder_).finish().dag); }

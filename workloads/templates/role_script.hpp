@@ -30,12 +30,15 @@ class RoleScript {
   std::uint32_t send(std::string_view name, std::uint16_t communicator, std::uint32_t peer, Bytes bytes, const After& after);
   std::uint32_t receive(std::string_view name, std::uint16_t communicator, std::uint32_t peer, Bytes bytes, const After& after);
 
+  /// Any other op. Its stream stays as given.
+  std::uint32_t add(const Op& op, std::string_view name, const After& after);
+  /// The stream of a communicator's collectives.
+  static std::uint16_t stream_of(std::uint16_t communicator);
+
   /// Ends the script.
   RoleDag finish();
 
  private:
-  std::uint32_t add(const Op& op, std::string_view name, const After& after);
-
   RoleBuilder builder_;
 };
 

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plans/stage_program.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "workloads/templates/role_script.hpp"
+
+namespace weft {
+
+namespace {
+
+using After = RoleScript::After;
+
+constexpr std::uint32_t zero_of_gradients = 2;
+constexpr std::uint32_t zero_of_parameters = 3;
+
+std::uint64_t shared(std::uint64_t number, std::uint64_t ranks) { return (number + ranks - 1) / ranks; }
+
+void wait_for(After& after, const After& more) {
+  for (const std::uint32_t op : more) {
+    if (std::find(after.begin(), after.end(), op) == after.end()) after.push_back(op);
+  }
+}
+
+// --- Steps as ops ---
+
+struct StepAsOp {
+  const PlanGroups& groups;
+  const OperatorClock& clock;
+  /// Of all-to-alls to experts and back; empty: loads are even.
+  std::span<const SplitTable> tables;
+
+  Op operator()(const ComputeStep& step) const {
+    Op op;
+    op.duration = time_of(step, clock);
+    return op;
+  }
+  Op operator()(const CollectiveStep& step) const {
+    Op op;
+    op.kind = OpKind::collective;
+    op.collective = step.type;
+    op.communicator = groups.of(step.axis).communicator;
+    op.stream = RoleScript::stream_of(op.communicator);
+    op.bytes = step.input;
+    if (!tables.empty() && (step.goes_by_load || step.returns_by_load)) {
+      op.collective = CollectiveType::all_to_all_v;
+      op.splits = step.goes_by_load ? 0 : 1;
+      op.bytes = tables[op.splits].row_sum_max();
+    }
+    return op;
+  }
+  Op operator()(const ShiftStep& step) const {
+    Op op;
+    op.kind = OpKind::send;
+    op.addressing = PeerAddressing::relative;
+    op.communicator = groups.of(step.axis).communicator;
+    op.peer = 1;
+    op.bytes = step.bytes;
+    return op;
+  }
+};
+
+std::vector<TimedStep> timed(const TrainingPass& pass, const StepAsOp& as_op) {
+  std::vector<TimedStep> steps;
+  std::vector<bool> is_last(pass.size(), true);
+  for (const TrainingStep& step : pass) {
+    for (const std::uint32_t before : step.after) is_last[before] = false;
+    steps.push_back({step.name, std::visit(as_op, step.what), std::holds_alternative<ShiftStep>(step.what), step.after});
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].is_last = is_last[i];
+  return steps;
+}
+
+TimedPart timed(const PartPasses& part, const StepAsOp& as_op) {
+  return {timed(part.forward, as_op), timed(part.backward, as_op), timed(part.backward_input, as_op),
+          timed(part.backward_weight, as_op)};
+}
+
+// --- One stage ---
+
+/// A chunk of the stage.
+struct Position {
+  std::uint32_t number = 0;
+  std::vector<PlanUnit> units;
+  std::vector<GradientBucket> buckets;
+  std::vector<After> gathers;      ///< of each bucket's parameters; empty once they were waited for
+  std::uint32_t weights_done = 0;  ///< microbatches
+};
+
+class StageWriter {
+ public:
+  StageWriter(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups, const StageParts& parts,
+              const PipelineOrder& order, std::uint32_t stage)
+      : plan_(plan),
+        groups_(groups),
+        parts_(parts),
+        order_(order),
+        stage_(stage),
+        sizes_{.stages = plan.pipeline, .microbatches = static_cast<std::uint32_t>(plan.microbatches()), .chunks = plan.chunks} {
+    for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) {
+      Position position;
+      position.number = position_of(sizes_, order.placement, stage, chunk);
+      position.units = units_of(model, plan, position.number);
+      position.buckets = buckets_of(position.units, plan);
+      position.gathers.resize(position.buckets.size());
+      positions_.push_back(std::move(position));
+    }
+    has_tied_copy_ = groups.of(PlanAxis::embedding).size > 1 && (stage == 0 || stage + 1 == plan.pipeline);
+    if (has_tied_copy_) tied_parameters_ = padded_vocabulary(model, plan) / plan.tensor * model.hidden;
+  }
+
+  RoleDag write() {
+    if (gathers_ahead()) {
+      for (Position& position : positions_) gather_all(position);
+    }
+    for (const PipelinePass& pass : order_.devices[stage_]) run(pass);
+    finish_gradients();
+    optimize();
+    return script_.finish();
+  }
+
+ private:
+  bool is_sharded() const { return plan_.zero_stage > 0; }
+  bool gathers_ahead() const { return is_sharded() && plan_.zero_stage < zero_of_parameters && plan_.overlap_parameters; }
+  bool gathers_behind() const { return is_sharded() && plan_.zero_stage < zero_of_parameters && !plan_.overlap_parameters; }
+
+  // --- Passes ---
+
+  void run(const PipelinePass& pass) {
+    if (!plan_.overlap_pipeline) wait_for(last_, std::exchange(sent_, {}));
+    Position& position = positions_[pass.chunk];
+    switch (pass.kind) {
+      case PassKind::forward:
+        return forward(position, pass.microbatch);
+      case PassKind::backward:
+        return backward(position, pass.microbatch, &TimedPart::backward);
+      case PassKind::backward_input:
+        return backward(position, pass.microbatch, &TimedPart::backward_input);
+      case PassKind::backward_weight:
+        return weights(position, pass.microbatch);
+    }
+  }
+
+  void forward(Position& position, std::uint32_t microbatch) {
+    if (position.number > 0) receive("fwd", microbatch, position.number - 1, position.number, false);
+    for (std::size_t unit = 0; unit < position.units.size(); ++unit) {
+      need_parameters(position, unit, "fwd", microbatch);
+      write_steps(parts_.of(position.units[unit].kind).forward, "fwd", microbatch, position.units[unit].name);
+      passed();
+    }
+    if (position.number + 1 < plan_.positions()) send("fwd", microbatch, position.number + 1, false);
+  }
+
+  void backward(Position& position, std::uint32_t microbatch, std::vector<TimedStep> TimedPart::*pass) {
+    if (position.number + 1 < plan_.positions()) receive("bwd", microbatch, position.number + 1, position.number, true);
+    const bool has_weights = pass == &TimedPart::backward;
+    if (has_weights) ++position.weights_done;
+    for (std::size_t unit = position.units.size(); unit-- > 0;) {
+      need_parameters(position, unit, "bwd", microbatch);
+      recompute(position, unit, microbatch);
+      write_steps(parts_.of(position.units[unit].kind).*pass, "bwd", microbatch, position.units[unit].name);
+      passed();
+      if (has_weights) gradients_of(position, unit, microbatch);
+    }
+    if (position.number > 0) send("bwd", microbatch, position.number - 1, true);
+  }
+
+  void weights(Position& position, std::uint32_t microbatch) {
+    ++position.weights_done;
+    for (std::size_t unit = position.units.size(); unit-- > 0;) {
+      write_steps(parts_.of(position.units[unit].kind).backward_weight, "wgrad", microbatch, position.units[unit].name);
+      gradients_of(position, unit, microbatch);
+    }
+  }
+
+  /// Forward again of layers whose activations were not kept, before the first of them goes
+  /// backward.
+  void recompute(const Position& position, std::size_t unit, std::uint32_t microbatch) {
+    const std::size_t before = position.number == 0 ? 1 : 0;  // the embedding
+    const bool is_layer = position.units[unit].kind == UnitKind::dense_layer || position.units[unit].kind == UnitKind::expert_layer;
+    if (!is_layer) return;
+    const std::size_t layer = unit - before;
+    const std::size_t layers = plan_.layout[position.number].count;
+    std::size_t first = layer;
+    if (plan_.recompute.kind == RecomputeKind::uniform) {
+      const std::size_t group = plan_.recompute.layers;
+      const bool ends_group = (layer + 1) % group == 0 || layer + 1 == layers;
+      if (!ends_group) return;
+      first = layer / group * group;
+    } else if (plan_.recompute.kind != RecomputeKind::block || layer >= plan_.recompute.layers) {
+      return;
+    }
+    for (std::size_t again = first; again <= layer; ++again) {
+      const PlanUnit& one = position.units[before + again];
+      write_steps(parts_.of(one.kind).forward, "again", microbatch, one.name);
+    }
+  }
+
+  void write_steps(const std::vector<TimedStep>& steps, const char* pass, std::uint32_t microbatch, const std::string& unit) {
+    if (steps.empty()) return;
+    std::vector<After> ops(steps.size());
+    After ends;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const TimedStep& step = steps[i];
+      After after = step.after.empty() ? last_ : After();
+      for (const std::uint32_t before : step.after) wait_for(after, ops[before]);
+      ops[i] = write_step(step, fmt::format("{}.{}.{}.{}", pass, microbatch, unit, step.name), after);
+      if (step.is_last) wait_for(ends, ops[i]);
+    }
+    last_ = std::move(ends);
+  }
+
+  After write_step(const TimedStep& step, const std::string& name, const After& after) {
+    if (step.op.kind == OpKind::compute) return {script_.compute(name, step.op.duration, after)};
+    if (!step.is_shift) return {script_.add(step.op, name, after)};
+    Op receive = step.op;
+    receive.kind = OpKind::receive;
+    receive.peer = -step.op.peer;
+    return {script_.add(step.op, name + ".send", after), script_.add(receive, name + ".recv", after)};
+  }
+
+  // --- Between stages ---
+
+  Op message(OpKind kind, std::uint32_t microbatch, std::uint32_t peer_position, std::uint32_t to, bool is_backward) const {
+    Op op;
+    op.kind = kind;
+    op.communicator = groups_.of(PlanAxis::pipeline).communicator;
+    op.peer = static_cast<std::int32_t>(place_of(sizes_, order_.placement, peer_position).device);
+    op.tag = static_cast<std::uint32_t>((microbatch * plan_.positions() + to) * 2 + (is_backward ? 1 : 0));
+    op.bytes = parts_.pipeline_message();
+    return op;
+  }
+  bool is_own(std::uint32_t position) const { return place_of(sizes_, order_.placement, position).device == stage_; }
+
+  void receive(const char* pass, std::uint32_t microbatch, std::uint32_t from, std::uint32_t to, bool is_backward) {
+    if (is_own(from)) return;
+    last_ = {script_.add(message(OpKind::receive, microbatch, from, to, is_backward), fmt::format("{}.{}.recv", pass, microbatch),
+                         last_)};
+  }
+  void send(const char* pass, std::uint32_t microbatch, std::uint32_t to, bool is_backward) {
+    if (is_own(to)) return;
+    sent_ = {
+        script_.add(message(OpKind::send, microbatch, to, to, is_backward), fmt::format("{}.{}.send", pass, microbatch), last_)};
+  }
+
+  // --- Parameters ---
+
+  PlanGroup replicas_of(const GradientBucket& bucket) const {
+    return groups_.of(bucket.is_expert ? PlanAxis::expert_replicas : PlanAxis::replicas);
+  }
+
+  static std::string name_of(const Position& position, const GradientBucket& bucket) {
+    const std::string& first = position.units[bucket.first_unit].name;
+    const std::string& last = position.units[bucket.last_unit].name;
+    return fmt::format("{}{}{}", first, bucket.first_unit == bucket.last_unit ? "" : "-" + last,
+                       bucket.is_expert ? ".experts" : "");
+  }
+
+  /// All-gather of a bucket's parameters; nothing where one rank has them all.
+  After gather(const Position& position, const GradientBucket& bucket, const std::string& prefix, const After& after) {
+    const PlanGroup group = replicas_of(bucket);
+    if (group.size == 1) return {};
+    const Bytes share = checked_tensor_size(shared(bucket.parameters, group.size), plan_.precision.parameters);
+    return {script_.collective(fmt::format("{}.{}", prefix, name_of(position, bucket)), CollectiveType::all_gather,
+                               group.communicator, share, after)};
+  }
+
+  /// Buckets in the order in which forward needs them.
+  void gather_all(Position& position) {
+    for (std::size_t i = position.buckets.size(); i-- > 0;)
+      position.gathers[i] = gather(position, position.buckets[i], "params", last_);
+  }
+
+  void need_parameters(Position& position, std::size_t unit, const char* pass, std::uint32_t microbatch) {
+    if (plan_.zero_stage < zero_of_parameters) {
+      for (std::size_t i = 0; i < position.buckets.size(); ++i) {
+        if (position.buckets[i].has(unit)) wait_for(last_, std::exchange(position.gathers[i], {}));
+      }
+      return;
+    }
+    // One unit ahead: this unit's parameters were asked for when the one before it began.
+    for (const GradientBucket& bucket : position.buckets) {
+      if (!bucket.has(unit)) continue;
+      const After gathered = gather(position, bucket, fmt::format("params.{}.{}", pass, microbatch), before_last_unit_);
+      wait_for(last_, gathered);
+    }
+  }
+
+  /// A unit's pass was written.
+  void passed() { before_last_unit_ = std::exchange(last_unit_, last_); }
+
+  // --- Gradients ---
+
+  void gradients_of(Position& position, std::size_t unit, std::uint32_t microbatch) {
+    const bool is_complete = position.weights_done == sizes_.microbatches;
+    const bool goes_now = plan_.zero_stage >= zero_of_gradients || (is_complete && plan_.overlap_gradients);
+    if (!goes_now) return;
+    for (const GradientBucket& bucket : position.buckets) {
+      if (bucket.first_unit != unit) continue;
+      const bool each_time = plan_.zero_stage >= zero_of_gradients && sizes_.microbatches > 1;
+      reduce(position, bucket, each_time ? fmt::format("grads.{}", microbatch) : "grads");
+    }
+  }
+
+  void reduce(const Position& position, const GradientBucket& bucket, const std::string& prefix) {
+    const PlanGroup group = replicas_of(bucket);
+    if (group.size == 1) return;
+    reductions_.push_back(script_.collective(fmt::format("{}.{}", prefix, name_of(position, bucket)),
+                                             is_sharded() ? CollectiveType::reduce_scatter : CollectiveType::all_reduce,
+                                             group.communicator,
+                                             checked_tensor_size(bucket.parameters, plan_.precision.reduced_gradients), last_));
+  }
+
+  void finish_gradients() {
+    if (!plan_.overlap_gradients && plan_.zero_stage < zero_of_gradients) {
+      for (std::size_t chunk = positions_.size(); chunk-- > 0;) {
+        for (const GradientBucket& bucket : positions_[chunk].buckets) reduce(positions_[chunk], bucket, "grads");
+      }
+    }
+    wait_for(last_, reductions_);
+    wait_for(last_, sent_);
+    if (!has_tied_copy_) return;
+    last_ = {script_.collective("grads.tied", CollectiveType::all_reduce, groups_.of(PlanAxis::embedding).communicator,
+                                checked_tensor_size(tied_parameters_, plan_.precision.reduced_gradients), last_)};
+  }
+
+  void optimize() {
+    std::uint64_t updated = 0;
+    for (const Position& position : positions_) {
+      for (const GradientBucket& bucket : position.buckets) {
+        updated += is_sharded() ? shared(bucket.parameters, replicas_of(bucket).size) : bucket.parameters;
+      }
+    }
+    if (plan_.ranks() > 1) {
+      constexpr Bytes one_number = Bytes::of(4);
+      last_ = {script_.collective("grad_norm", CollectiveType::all_reduce, 0, one_number, last_)};
+    }
+    last_ = {script_.compute("optimizer", parts_.optimizer_time(updated), last_)};
+    if (!gathers_behind()) return;
+    for (Position& position : positions_) gather_all(position);
+  }
+
+  const ParallelPlan& plan_;
+  const PlanGroups& groups_;
+  const StageParts& parts_;
+  const PipelineOrder& order_;
+  std::uint32_t stage_;
+  PipelineSizes sizes_;
+  std::vector<Position> positions_;
+  RoleScript script_;
+  After last_;              ///< what the next step waits for
+  After sent_;              ///< of the last pass
+  After last_unit_;         ///< ends of the unit before
+  After before_last_unit_;  ///< and of the one before that
+  After reductions_;
+  bool has_tied_copy_ = false;
+  std::uint64_t tied_parameters_ = 0;
+};
+
+}  // namespace
+
+Duration time_of(const ComputeStep& step, const OperatorClock& clock) {
+  Duration sum;
+  for (const TimedOperator& timed : step.operators) sum += clock(timed.op, timed.pass);
+  return sum;
+}
+
+StageParts::StageParts(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups,
+                       const OperatorClock& clock, double load, std::span<const SplitTable> tables)
+    : steps_(model, plan), clock_(clock), pipeline_message_(steps_.pipeline_message()) {
+  const StepAsOp as_op{groups, clock, tables};
+  const auto part = [&](UnitKind kind) -> TimedPart& { return parts_[static_cast<std::size_t>(kind)]; };
+  part(UnitKind::input) = timed(steps_.input(), as_op);
+  part(UnitKind::dense_layer) = timed(steps_.layer(false), as_op);
+  if (model.experts) part(UnitKind::expert_layer) = timed(steps_.layer(true, load), as_op);
+  part(UnitKind::output) = timed(steps_.output(), as_op);
+}
+
+Duration StageParts::optimizer_time(std::uint64_t parameters) const {
+  return parameters == 0 ? Duration::zero() : clock_(steps_.optimizer(parameters), OperatorPass::forward);
+}
+
+RoleDag stage_program(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups, const StageParts& parts,
+                      const PipelineOrder& order, std::uint32_t stage) {
+  return StageWriter(model, plan, groups, parts, order, stage).write();
+}
+
+}  // namespace weft
