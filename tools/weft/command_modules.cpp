@@ -17,6 +17,8 @@
 #include "host/collectives/collective_library.hpp"
 #include "host/collectives/collective_rules.hpp"
 #include "host/collectives/nccl_tuner.hpp"
+#include "host/op_times/gpu.hpp"
+#include "host/op_times/gpu_presets.hpp"
 #include "host/presets.hpp"
 #include "host/ranks/host_settings.hpp"
 #include "host/transport/congestion_control.hpp"
@@ -95,6 +97,12 @@ std::vector<ModuleInfo> all_modules(std::deque<std::string>& texts) {
   for (const ModuleInfo& machine : nccl_machines()) all.push_back(machine);
   append(all, collective_algorithms());
   append(all, collective_protocols());
+  all.push_back(
+      {"operator-times", "gpu",
+       "The GPU of analytical operator times: peaks, memory, caches, and what it sustains. A GPU of one's own is a preset "
+       "with other numbers.",
+       gpu_params()});
+  for (const ModuleInfo& gpu : gpu_presets()) all.push_back(gpu);
   for (const ModuleInfo& preset : run_presets()) all.push_back(preset);
   all.push_back({"control", "scheduler", "The scheduler as a node: how long its messages take.", scheduler_params()});
   all.push_back({"control", "checkpoint", "What a job keeps of its work when it is preempted or fails.", checkpoint_params()});
