@@ -17,6 +17,7 @@
 #include "host/collectives/collective_library.hpp"
 #include "host/collectives/collective_rules.hpp"
 #include "host/collectives/nccl_tuner.hpp"
+#include "host/op_times/analytical_times.hpp"
 #include "host/op_times/gpu.hpp"
 #include "host/op_times/gpu_presets.hpp"
 #include "host/presets.hpp"
@@ -97,6 +98,8 @@ std::vector<ModuleInfo> all_modules(std::deque<std::string>& texts) {
   for (const ModuleInfo& machine : nccl_machines()) all.push_back(machine);
   append(all, collective_algorithms());
   append(all, collective_protocols());
+  all.push_back({"operator-times", "analytical", "Operator times from shapes and the numbers of a GPU: which kernels it runs.",
+                 analytical_params()});
   all.push_back(
       {"operator-times", "gpu",
        "The GPU of analytical operator times: peaks, memory, caches, and what it sustains. A GPU of one's own is a preset "
