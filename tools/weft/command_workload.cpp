@@ -8,6 +8,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/text/param_rows.hpp"
+#include "host/op_times/analytical_times.hpp"
+#include "host/op_times/operator_clock.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
@@ -18,6 +21,9 @@
 #include "workloads/dag/summary.hpp"
 #include "workloads/formats/format_options.hpp"
 #include "workloads/formats/workload_reader.hpp"
+#include "workloads/models/model_reader.hpp"
+#include "workloads/plans/plan_reader.hpp"
+#include "workloads/plans/training_workload.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
 namespace weft {
@@ -28,6 +34,10 @@ struct WorkloadFlags {
   std::string input;
   std::string out;
   std::string template_name;
+  std::string model;
+  std::string plan;
+  std::uint64_t gpus = 0;  ///< 0: as the plan says
+  std::string gpu;
   std::vector<std::string> settings;
   WorkloadOptions options;
   bool json = false;
@@ -126,13 +136,37 @@ int import(const WorkloadFlags& flags) {
   return exit_done;
 }
 
-int make(const WorkloadFlags& flags) {
-  if (!flags.out.empty()) is_text_file(flags.out);
+Workload from_template(const WorkloadFlags& flags) {
   const SourcePlace place = SourcePlace::named(fmt::format("--template={}", flags.template_name));
   const Module<WorkloadFactory>& module = find_module(workload_templates(), flags.template_name, place);
   ParamSet params(flags.template_name, module.info.params);
   set_from_flags(params, flags.settings);
-  const Workload workload = module.make(params, place);
+  return module.make(params, place);
+}
+
+/// Operator times are those of the analytical model.
+Workload from_model(const WorkloadFlags& flags) {
+  const ModelDescription model = load_model(flags.model, SourcePlace::named(fmt::format("--model={}", flags.model)));
+  if (model.transformer() == nullptr) {
+    fail("bad-model", fmt::format("{} is no transformer, and plans are for transformers", model.name),
+         SourcePlace::named(fmt::format("--model={}", flags.model)),
+         "--template=dlrm and --template=unet make workloads of others");
+  }
+  PlanRequest request{.name = flags.plan, .overrides = flags.settings, .gpus = {}};
+  if (flags.gpus > 0) request.gpus = flags.gpus;
+  const SourcePlace plan_place = SourcePlace::named(fmt::format("--plan={}", flags.plan));
+  const ParallelPlan plan = load_plan(request, *model.transformer(), plan_place);
+  const SourcePlace gpu_place = SourcePlace::named(fmt::format("--gpu={}", flags.gpu));
+  const AnalyticalTimes times(gpu_named(flags.gpu, gpu_place), default_settings<AnalyticalSettings>(analytical_params()));
+  Workload workload = make_training_workload(fmt::format("{}, {}", model.name, plan.name), *model.transformer(), plan,
+                                             operator_clock(times, gpu_place), plan_place);
+  workload.assumptions.push_back(fmt::format("operator times are {}", times.origin()));
+  return workload;
+}
+
+int make(const WorkloadFlags& flags) {
+  if (!flags.out.empty()) is_text_file(flags.out);
+  const Workload workload = flags.model.empty() ? from_template(flags) : from_model(flags);
   if (flags.out.empty()) {
     print(workload, flags.json);
     return exit_done;
@@ -183,13 +217,32 @@ void add_workload_command(CLI::App& app, Action& action) {
   import_command->footer("Example:\n  weft workload import traces/all_reduce:chakra --out=all_reduce.textproto");
   import_command->callback([flags, &action] { action = [flags] { return import(*flags); }; });
 
-  CLI::App* make_command = command->add_subcommand("make", "Make a workload from a template and parameters");
-  make_command
-      ->add_option("--template", flags->template_name,
-                   fmt::format("{}; `weft modules NAME` lists its parameters", template_names()))
-      ->type_name("NAME")
-      ->required();
-  make_command->add_option("--set", flags->settings, "Parameter of the template, repeatable")
+  CLI::App* make_command =
+      command->add_subcommand("make", "Make a workload from a template and parameters, or from a model and a parallel plan");
+  CLI::Option* of_template = make_command
+                                 ->add_option("--template", flags->template_name,
+                                              fmt::format("{}; `weft modules NAME` lists its parameters", template_names()))
+                                 ->type_name("NAME");
+  CLI::Option* model =
+      make_command
+          ->add_option("--model", flags->model, "Instead of a template: a model, FILE.textproto or one of `weft modules model`")
+          ->type_name("MODEL")
+          ->excludes(of_template);
+  CLI::Option* plan =
+      make_command
+          ->add_option("--plan", flags->plan, "How the model is spread over GPUs: FILE.textproto or one of `weft modules plan`")
+          ->type_name("PLAN")
+          ->needs(model);
+  model->needs(plan);
+  make_command->add_option("--gpus", flags->gpus, "GPUs of the plan, which give data_parallel; default: as the plan says")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->needs(plan);
+  make_command->add_option("--gpu", flags->gpu, "Whose operator times the workload has: one of `weft modules gpu`")
+      ->type_name("GPU")
+      ->default_val("h100_sxm")
+      ->needs(plan);
+  make_command->add_option("--set", flags->settings, "Parameter of the template or field of the plan, repeatable")
       ->type_name("param=value")
       ->allow_extra_args(false);
   make_command
@@ -202,6 +255,7 @@ void add_workload_command(CLI::App& app, Action& action) {
       "  weft modules llm\n"
       "  weft workload make --template=llm --set=tp=8 --set=pp=2 --set=dp=4\n"
       "  weft workload make --template=moe --set=experts=64 --set=ep=8 --set=dp=8 --out=moe.pb\n"
+      "  weft workload make --model=llama3_70b --plan=llama3_70b_nemo --gpus=64 --set=zero_stage=0\n"
       "  weft workload make --template=collectives --set=ranks=16 --set=size=1GiB --out=ar.textproto\n"
       "  weft run --topology=cluster.textproto --workload=ar.textproto");
   make_command->callback([flags, &action] { action = [flags] { return make(*flags); }; });
