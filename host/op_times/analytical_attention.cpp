@@ -37,6 +37,10 @@ constexpr AttentionKernel version_2_hopper = {
 /// version 2. The loss by padding is that of version 2.
 constexpr AttentionKernel version_3 = {
     .forward_products = 0.97, .backward_products = 0.6, .wide_products = 1, .serial = 0.15, .uneven = 0.9};
+/// From what its paper states for B200: forward up to 1,613 TFLOP/s, half of all exponentials by
+/// polynomials on vector units. Backward is assumed to be that of version 3.
+constexpr AttentionKernel version_4 = {
+    .forward_products = 0.97, .backward_products = 0.6, .wide_products = 1, .exponentials = 2, .serial = 0.05, .uneven = 0.9};
 
 /// Tiles of the kernels' own tables: the wider a head, the fewer keys fit.
 AttentionTile forward_tile(double width) {
@@ -102,12 +106,23 @@ double makespan_s(double blocks, const BlockLengths& lengths, double step_s, dou
 }  // namespace
 
 AttentionKernel attention_kernel(GpuGeneration generation, AttentionVersion version) {
-  const bool has_version_3 = generation == GpuGeneration::hopper || generation == GpuGeneration::blackwell;
+  const bool is_hopper = generation == GpuGeneration::hopper;
+  const bool is_blackwell = generation == GpuGeneration::blackwell;
   if (version == AttentionVersion::automatic) {
-    version = has_version_3 ? AttentionVersion::flash_attention_3 : AttentionVersion::flash_attention_2;
+    version = is_blackwell ? AttentionVersion::flash_attention_4
+              : is_hopper  ? AttentionVersion::flash_attention_3
+                           : AttentionVersion::flash_attention_2;
   }
-  if (version == AttentionVersion::flash_attention_3) return version_3;
-  return has_version_3 ? version_2_hopper : version_2_ampere;
+  switch (version) {
+    case AttentionVersion::flash_attention_4:
+      return version_4;
+    case AttentionVersion::flash_attention_3:
+      return version_3;
+    case AttentionVersion::flash_attention_2:
+    case AttentionVersion::automatic:
+      break;
+  }
+  return is_hopper || is_blackwell ? version_2_hopper : version_2_ampere;
 }
 
 AttentionPlan plan_attention(const Gpu& gpu, MatrixType type, double element_bytes, const FusedAttention& shape, OperatorPass pass,
@@ -139,7 +154,7 @@ AttentionPlan plan_attention(const Gpu& gpu, MatrixType type, double element_byt
   const double read_bytes = (is_forward ? tile.keys : tile.queries) * (key_width + value_width) * element_bytes;
   const double added_bytes = is_forward ? 0.0 : tile.queries * key_width * sum_bytes;
   const StepTime step{.products_s = 2.0 * scores * widths / (*rate * product_share / multiprocessors),
-                      .softmax_s = scores * (1.0 / gpu.exponentials + instructions / lanes) / clock_hz,
+                      .softmax_s = scores * (1.0 / (gpu.exponentials * kernel.exponentials) + instructions / lanes) / clock_hz,
                       .l2_s = (read_bytes + added_bytes) * multiprocessors / gpu.l2_bytes_per_s()};
 
   AttentionPlan plan;

@@ -17,7 +17,8 @@
 // exponentials again, and Br dk sums of 4 bytes added to dQ in L2 per step. A kernel before it
 // makes row sums of dO * O and clears dQ, one after it casts dQ down.
 // Source: Dao, FlashAttention-2, arXiv 2307.08691, sections 3.1 to 3.3; Shah et al.,
-// FlashAttention-3, arXiv 2407.08608 (overlap of softmax and products).
+// FlashAttention-3, arXiv 2407.08608 (overlap of softmax and products); Zadouri et al.,
+// FlashAttention-4, arXiv 2603.05451 (exponentials on vector units, too).
 // Leaves out: splits of keys over blocks, which only decoding needs; dropout; sliding windows.
 // Threads: pure functions.
 #pragma once
@@ -30,13 +31,14 @@
 namespace weft {
 
 /// In the order of the choices of analytical.attention.
-enum class AttentionVersion : std::uint8_t { automatic, flash_attention_2, flash_attention_3 };
+enum class AttentionVersion : std::uint8_t { automatic, flash_attention_2, flash_attention_3, flash_attention_4 };
 
 /// What a version of the kernel makes of a generation.
 struct AttentionKernel {
   double forward_products = 1;   ///< share of the product rate that its products reach
   double backward_products = 1;  ///< likewise
   double wide_products = 1;      ///< of that, for heads above 128, of which fewer blocks fit
+  double exponentials = 1;       ///< times those of special function units: others by polynomials
   double serial = 0;             ///< share of the shorter of products and softmax that is seen
   double uneven = 1;             ///< speed where heads are padded and each access checks its bounds
 };

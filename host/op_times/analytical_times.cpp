@@ -36,8 +36,8 @@ constexpr std::array analytical_rows = {
     param<&AnalyticalSettings::attention>(
         {.name = "attention",
          .default_text = "auto",
-         .choices = "auto|flash_attention_2|flash_attention_3",
-         .meaning = "Version of the fused attention kernel; auto: 3 on Hopper and Blackwell, else 2.",
+         .choices = "auto|flash_attention_2|flash_attention_3|flash_attention_4",
+         .meaning = "Version of the fused attention kernel; auto: 4 on Blackwell, 3 on Hopper, else 2.",
          .origin = "the newest that a generation has"}),
     param_read<read_type, &AnalyticalSettings::gradient_type>({.name = "gradient_type",
                                                                .kind = ParamKind::choice,

@@ -38,6 +38,12 @@ TEST(AnalyticalAttentionTest, Version3ReachesWhatItsPaperStates) {
   EXPECT_NEAR(rate(plan("h100_sxm", shape), shape), 740e12, 0.04 * 740e12);
 }
 
+// Zadouri et al., FlashAttention-4: up to 1,613 TFLOP/s forward in BF16 on B200.
+TEST(AnalyticalAttentionTest, Version4ReachesWhatItsPaperStates) {
+  const FusedAttention shape = heads_of(128, 16384, false);
+  EXPECT_NEAR(rate(plan("b200", shape), shape), 1613e12, 0.04 * 1613e12);
+}
+
 // Dao, FlashAttention-2: up to 230 TFLOP/s on A100; Perlmutter's, to which constants are fitted,
 // are slower on average.
 TEST(AnalyticalAttentionTest, Version2OnA100) {
@@ -111,6 +117,7 @@ TEST(AnalyticalAttentionTest, GenerationsHaveTheirVersion) {
   };
   EXPECT_EQ(forward("h100_sxm", AttentionVersion::automatic), forward("h100_sxm", AttentionVersion::flash_attention_3));
   EXPECT_LT(forward("h100_sxm", AttentionVersion::flash_attention_3), forward("h100_sxm", AttentionVersion::flash_attention_2));
+  EXPECT_EQ(forward("gb200", AttentionVersion::automatic), forward("gb200", AttentionVersion::flash_attention_4));
   EXPECT_EQ(forward("mi300x", AttentionVersion::automatic), forward("mi300x", AttentionVersion::flash_attention_2));
 }
 
