@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibration/search.hpp"
 #include "host/collectives/collective.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "host/collectives/collective_rules.hpp"
