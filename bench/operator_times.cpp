@@ -439,13 +439,14 @@ struct Constant {
 };
 
 /// Mean absolute percentage error of calibration rows of some operators.
-double calibration_error(const std::vector<const Group*>& groups, const Gpu& gpu, const AttentionKernel& kernel) {
+double calibration_error(const std::vector<const Group*>& groups, const std::vector<OperatorPass>& passes, const Gpu& gpu,
+                         const AttentionKernel& kernel) {
   double sum = 0;
   std::size_t count = 0;
   for (const Group* group : groups) {
     const AnalyticalSettings settings = settings_for(*group);
     for (const Sample& sample : group->samples) {
-      if (!group->is_for_calibration(sample)) continue;
+      if (!group->is_for_calibration(sample) || std::ranges::find(passes, sample.pass) == passes.end()) continue;
       double error = 0;
       if (const auto* attention = std::get_if<FusedAttention>(&sample.op.shape)) {
         error = plan_attention(gpu, *matrix_type_of(sample.op.type), sample.op.type.bits / 8.0, *attention, sample.pass, kernel)
@@ -464,10 +465,11 @@ double calibration_error(const std::vector<const Group*>& groups, const Gpu& gpu
 
 /// Goes through the constants one by one, with steps that halve.
 void fit(const std::string& title, const std::vector<const Group*>& groups, Gpu& gpu, AttentionKernel& kernel,
-         const std::vector<Constant>& constants) {
+         const std::vector<Constant>& constants,
+         const std::vector<OperatorPass>& passes = {OperatorPass::forward, OperatorPass::backward}) {
   const Gpu before_gpu = gpu;
   const AttentionKernel before_kernel = kernel;
-  double best = calibration_error(groups, gpu, kernel);
+  double best = calibration_error(groups, passes, gpu, kernel);
   const double start = best;
   for (double step = 0.125; step > 0.002; step /= 2) {
     for (bool has_moved = true; has_moved;) {
@@ -477,7 +479,7 @@ void fit(const std::string& title, const std::vector<const Group*>& groups, Gpu&
           const double before = constant.get(gpu, kernel);
           const double next = before + sign * step * (constant.most - constant.least);
           constant.set(gpu, kernel, std::clamp(next, constant.least, constant.most));
-          const double error = calibration_error(groups, gpu, kernel);
+          const double error = calibration_error(groups, passes, gpu, kernel);
           if (error < best) {
             best = error;
             has_moved = true;
@@ -535,8 +537,8 @@ void fit_all(const std::vector<Group>& groups) {
     AttentionKernel kernel = attention_kernel(gpu.generation, AttentionVersion::flash_attention_2);
     const std::string name(machine);
     fit(name + ", res_add", chosen(machine, {"res_add"}), gpu, kernel, {memory_efficiency});
-    fit(name + ", linear layers", chosen(machine, {"linear1", "linear2", "linear3", "linear4", "linear_final"}), gpu, kernel,
-        {sustained_clock, tile_latency});
+    fit(name + ", linear layers forward", chosen(machine, {"linear1", "linear2", "linear3", "linear4", "linear_final"}), gpu,
+        kernel, {sustained_clock, tile_latency}, {OperatorPass::forward});
     fit(name + ", products of attention", chosen(machine, {"baddbmm", "bmm"}), gpu, kernel, {result_traffic});
     fit(name + ", attention", chosen(machine, {"flash_atten"}), gpu, kernel,
         {forward_products, backward_products, wide_products, serial, uneven});

@@ -28,11 +28,11 @@ struct AttentionTile {
 
 /// Fitted to a tenth of estimate-train-time's rows of A100 (bench/operator_times.cpp --fit).
 constexpr AttentionKernel version_2_ampere = {
-    .forward_products = 0.825, .backward_products = 0.6, .wide_products = 0.8, .serial = 0.42, .uneven = 0.89};
+    .forward_products = 0.85, .backward_products = 0.62, .wide_products = 0.81, .serial = 0.41, .uneven = 0.89};
 /// Likewise of GH200, whose matrix units need other instructions than this version has; backward
 /// was not measured there, and is assumed to be to forward as on A100.
 constexpr AttentionKernel version_2_hopper = {
-    .forward_products = 0.5, .backward_products = 0.36, .wide_products = 0.8, .serial = 0.6, .uneven = 0.9};
+    .forward_products = 0.5, .backward_products = 0.36, .wide_products = 0.82, .serial = 0.5, .uneven = 0.9};
 /// From what its paper states for H100: forward up to 740 TFLOP/s, backward 1.5 to 1.75 times
 /// version 2. The loss by padding is that of version 2.
 constexpr AttentionKernel version_3 = {

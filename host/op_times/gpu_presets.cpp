@@ -51,32 +51,32 @@ constexpr std::array<NamedValue, 6> volta_fit = {{
     {"matmul_efficiency", "0.98", main_loop},
     {"vector_efficiency", "0.98", fitted_to_neusight},
     {"memory_efficiency", "0.85", like_ampere},
-    {"result_traffic", "1.9", like_ampere},
-    {"tile_latency", "2.3us", like_ampere},
+    {"result_traffic", "2", like_ampere},
+    {"tile_latency", "1.4us", like_ampere},
     {"kernel_overhead", "3us", overhead_origin},
 }};
 constexpr std::array<NamedValue, 6> ampere_fit = {{
     {"matmul_efficiency", "0.98", main_loop},
     {"vector_efficiency", "0.92", fitted_to_neusight},
     {"memory_efficiency", "0.85", fitted_to_perlmutter},
-    {"result_traffic", "1.9", fitted_to_perlmutter},
-    {"tile_latency", "2.3us", fitted_to_perlmutter},
+    {"result_traffic", "2", fitted_to_perlmutter},
+    {"tile_latency", "1.4us", fitted_to_perlmutter},
     {"kernel_overhead", "3us", overhead_origin},
 }};
 constexpr std::array<NamedValue, 6> hopper_fit = {{
     {"matmul_efficiency", "0.98", main_loop},
     {"vector_efficiency", "0.755", fitted_to_neusight},
     {"memory_efficiency", "0.92", fitted_to_vista},
-    {"result_traffic", "1.27", fitted_to_vista},
-    {"tile_latency", "300ns", fitted_to_vista},
+    {"result_traffic", "1.29", fitted_to_vista},
+    {"tile_latency", "0ns", fitted_to_vista},
     {"kernel_overhead", "3us", overhead_origin},
 }};
 constexpr std::array<NamedValue, 6> blackwell_fit = {{
     {"matmul_efficiency", "0.98", main_loop},
     {"vector_efficiency", "0.755", like_hopper},
     {"memory_efficiency", "0.92", like_hopper},
-    {"result_traffic", "1.27", like_hopper},
-    {"tile_latency", "300ns", like_hopper},
+    {"result_traffic", "1.29", like_hopper},
+    {"tile_latency", "0ns", like_hopper},
     {"kernel_overhead", "3us", overhead_origin},
 }};
 constexpr std::array<NamedValue, 6> cdna_fit = {{
@@ -84,7 +84,7 @@ constexpr std::array<NamedValue, 6> cdna_fit = {{
     {"vector_efficiency", "0.9", like_ampere},
     {"memory_efficiency", "0.85", like_ampere},
     {"result_traffic", "1", results_once},
-    {"tile_latency", "2.3us", like_ampere},
+    {"tile_latency", "1.4us", like_ampere},
     {"kernel_overhead", "3us", overhead_origin},
 }};
 constexpr std::array<NamedValue, 12> gv100 = {{
@@ -103,7 +103,7 @@ constexpr std::array<NamedValue, 12> gv100 = {{
 }};
 constexpr std::array<NamedValue, 6> v100_sxm2_numbers = {{
     {"peak_clock", "1530MHz", "V100 white paper: boost clock"},
-    {"sustained_clock", "1438MHz", like_a100_share},
+    {"sustained_clock", "1379MHz", like_a100_share},
     {"fp32", "15.7TFLOPS", "V100 data sheet, SXM2"},
     {"fp16", "125TFLOPS", "V100 data sheet"},
     {"memory", "32GB", "V100 data sheet"},
@@ -111,7 +111,7 @@ constexpr std::array<NamedValue, 6> v100_sxm2_numbers = {{
 }};
 constexpr std::array<NamedValue, 6> v100_pcie_numbers = {{
     {"peak_clock", "1380MHz", "V100 data sheet: 112 TFLOP/s over 640 tensor cores of 128 operations per clock, rounded"},
-    {"sustained_clock", "1297MHz", like_a100_share},
+    {"sustained_clock", "1244MHz", like_a100_share},
     {"fp32", "14TFLOPS", "V100 data sheet, PCIe"},
     {"fp16", "112TFLOPS", "V100 data sheet"},
     {"memory", "32GB", "V100 data sheet"},
@@ -135,10 +135,10 @@ constexpr std::array<NamedValue, 15> ga100 = {{
     {"shared_memory", "164KiB", "A100 white paper"},
 }};
 constexpr std::array<NamedValue, 1> a100_sxm_clock = {{
-    {"sustained_clock", "1325MHz", fitted_to_perlmutter},
+    {"sustained_clock", "1271MHz", fitted_to_perlmutter},
 }};
 constexpr std::array<NamedValue, 1> a100_pcie_clock = {{
-    {"sustained_clock", "1125MHz", "assumption: 300 W of 400 W leave 0.85 of the clock of SXM"},
+    {"sustained_clock", "1080MHz", "assumption: 300 W of 400 W leave 0.85 of the clock of SXM"},
 }};
 constexpr std::array<NamedValue, 2> a100_80gb_sxm_memory = {{
     {"memory", "80GB", "A100 data sheet"},
@@ -180,7 +180,7 @@ constexpr std::array<NamedValue, 3> h200_numbers = {{
     {"memory_bandwidth", "38400Gbps", "H200 data sheet: 4.8 TB/s"},
 }};
 constexpr std::array<NamedValue, 3> gh200_numbers = {{
-    {"sustained_clock", "1747MHz", fitted_to_vista},
+    {"sustained_clock", "1678MHz", fitted_to_vista},
     {"memory", "96GB", "GH200 data sheet, HBM3; with HBM3e it is 144GB"},
     {"memory_bandwidth", "32000Gbps", "GH200 data sheet: 4 TB/s; with HBM3e 4.9"},
 }};
