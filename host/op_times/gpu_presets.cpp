@@ -42,8 +42,7 @@ constexpr std::string_view achieved_mi300x =
 constexpr std::string_view achieved_mi355x =
     "S. Bekman, Machine Learning Engineering, maximum achievable matmul FLOPS: 1,565 of 2,300 TFLOP/s, which this clock gives";
 constexpr std::string_view exponentials_origin = "CUDA C++ programming guide, throughput of exp2 per clock and multiprocessor";
-constexpr std::string_view overhead_origin =
-    "assumption: from the start of an empty kernel to the start of the next one in its stream, 2 to 4 us where many were timed";
+constexpr std::string_view overhead_origin = "assumption: a kernel of no work takes a few microseconds";
 constexpr std::string_view results_once = "assumption: results are written once";
 constexpr std::string_view amd_exponentials = "assumption: a quarter of the 64 lanes";
 
@@ -186,7 +185,7 @@ constexpr std::array<NamedValue, 3> gh200_numbers = {{
 }};
 constexpr std::array<NamedValue, 18> b200_numbers = {{
     {"generation", "blackwell", "NVIDIA, Blackwell technical brief"},
-    {"multiprocessors", "148", "SMs, as its driver says"},
+    {"multiprocessors", "148", "18,944 FP32 lanes of 128 per SM, as third-party tables list them; not in the data sheet"},
     {"peak_clock", "1856MHz", "2,250 TFLOP/s over 148 SMs of 8,192 operations per clock"},
     {"sustained_clock", "1480MHz", achieved_b200},
     {"fp32", "75TFLOPS", "HGX B200 data sheet, an eighth"},
@@ -199,16 +198,16 @@ constexpr std::array<NamedValue, 18> b200_numbers = {{
     {"exponentials", "16", exponentials_origin},
     {"memory", "180GB", "HGX B200 data sheet: 1.44 TB over 8"},
     {"memory_bandwidth", "64000Gbps", "HGX B200 data sheet: 64 TB/s over 8"},
-    {"l2", "126MB", "as its driver says"},
+    {"l2", "126MB", "assumption: 126 MB of two dies, as users report; not in the data sheet"},
     {"memory_side_cache", "0B", "there is none"},
     {"l2_bandwidth", "152044Gbps", "assumption: 5,120 B per clock and die, as A100"},
     {"shared_memory", "228KiB", "CUDA C++ programming guide, compute capability 10.0"},
 }};
 constexpr std::array<NamedValue, 18> gb200_numbers = {{
     {"generation", "blackwell", "NVIDIA, Blackwell technical brief"},
-    {"multiprocessors", "152", "SMs, as its driver says"},
-    {"peak_clock", "2007MHz", "2,500 TFLOP/s over 152 SMs of 8,192 operations per clock"},
-    {"sustained_clock", "1600MHz", like_b200_share},
+    {"multiprocessors", "148", "18,944 FP32 lanes of 128 per SM, as third-party tables list them; not in the data sheet"},
+    {"peak_clock", "2062MHz", "2,500 TFLOP/s over 148 SMs of 8,192 operations per clock"},
+    {"sustained_clock", "1644MHz", like_b200_share},
     {"fp32", "80TFLOPS", "GB200 NVL72 data sheet, a share of 72"},
     {"tf32", "1250TFLOPS", "GB200 NVL72 data sheet, dense"},
     {"fp16", "2500TFLOPS", "GB200 NVL72 data sheet, dense"},
@@ -219,16 +218,16 @@ constexpr std::array<NamedValue, 18> gb200_numbers = {{
     {"exponentials", "16", exponentials_origin},
     {"memory", "186GB", "GB200 NVL72 data sheet: 13.4 TB over 72"},
     {"memory_bandwidth", "64000Gbps", "GB200 NVL72 data sheet: 576 TB/s over 72"},
-    {"l2", "126MB", "as its driver says"},
+    {"l2", "126MB", "assumption: 126 MB of two dies, as users report; not in the data sheet"},
     {"memory_side_cache", "0B", "there is none"},
-    {"l2_bandwidth", "164413Gbps", "assumption: 5,120 B per clock and die, as A100"},
+    {"l2_bandwidth", "168919Gbps", "assumption: 5,120 B per clock and die, as A100"},
     {"shared_memory", "228KiB", "CUDA C++ programming guide, compute capability 10.0"},
 }};
 constexpr std::array<NamedValue, 18> gb300_numbers = {{
     {"generation", "blackwell", "NVIDIA, Blackwell technical brief"},
-    {"multiprocessors", "152", "assumption: as GB200"},
-    {"peak_clock", "2007MHz", "2,500 TFLOP/s over 152 SMs of 8,192 operations per clock"},
-    {"sustained_clock", "1600MHz", like_b200_share},
+    {"multiprocessors", "148", "assumption: as B200"},
+    {"peak_clock", "2062MHz", "2,500 TFLOP/s over 148 SMs of 8,192 operations per clock"},
+    {"sustained_clock", "1644MHz", like_b200_share},
     {"fp32", "83TFLOPS", "GB300 NVL72 data sheet, a share of 72"},
     {"tf32", "1250TFLOPS", "GB300 NVL72 data sheet, dense"},
     {"fp16", "2500TFLOPS", "GB300 NVL72 data sheet, dense"},
@@ -239,9 +238,9 @@ constexpr std::array<NamedValue, 18> gb300_numbers = {{
     {"exponentials", "32", "NVIDIA on Blackwell Ultra: twice the exponentials of Blackwell"},
     {"memory", "279GB", "GB300 NVL72 data sheet: 20 TB over 72"},
     {"memory_bandwidth", "64000Gbps", "GB300 NVL72 data sheet: 576 TB/s over 72"},
-    {"l2", "126MB", "as its driver says"},
+    {"l2", "126MB", "assumption: 126 MB of two dies, as users report; not in the data sheet"},
     {"memory_side_cache", "0B", "there is none"},
-    {"l2_bandwidth", "164413Gbps", "assumption: 5,120 B per clock and die, as A100"},
+    {"l2_bandwidth", "168919Gbps", "assumption: 5,120 B per clock and die, as A100"},
     {"shared_memory", "228KiB", "CUDA C++ programming guide, compute capability 10.0"},
 }};
 constexpr std::array<NamedValue, 18> mi300x_numbers = {{
