@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import time
@@ -94,7 +95,8 @@ def dry_run(request: Request) -> None:
     folder = request.journal.folder
     plan = make_plan(request.functions, request.grid, request.layouts, finished_keys(folder, None, request.element.suffix))
     estimate = make_estimate(request.journal, request.device, request.element, request.settings)
-    basis = f"by {estimate.measured_points} points of {folder}" if estimate.measured_points else f"by rough rates of a {request.device.upper()}"
+    points = estimate.measured_points
+    basis = f"by {points} points of {folder}" if points else f"by rough rates of a {request.device.upper()}"
     print_dry_run(plan, request.grid, request.layouts, estimate, basis, request.budget_s)
 
 
@@ -106,9 +108,8 @@ def run(request: Request) -> None:
     try:
         import torch
     except ImportError as error:
-        raise UseError(
-            f"PyTorch is not installed for {sys.executable}: {error}", "install torch for your GPUs (pytorch.org), or python3-torch for a try on the CPU"
-        ) from error
+        help_text = "install torch for your GPUs (pytorch.org), or python3-torch for a try on the CPU"
+        raise UseError(f"PyTorch is not installed for {sys.executable}: {error}", help_text) from error
     from .collectives import Ranks
     from .devices import open_device
     from .precision import set_up_type
@@ -118,12 +119,16 @@ def run(request: Request) -> None:
     device = open_device(request.device, launch.local_rank)
     dtype = set_up_type(element, device)
     samples = Samples(request.journal, device, gpu_in_names(device.name), element)
-    if launch.rank == 0:
-        caches = "cold" if settings.is_cold else "warm"
-        request.journal.begin(Identity(samples.gpu, element.flag, torch.__version__, device.backend, caches))
-    ranks = Ranks(launch, device, request.layouts) if launch.size > 1 else None
-    runner = CollectiveRunner(ranks, device, dtype, settings) if ranks else OperatorRunner(device, dtype, element, settings)
-    try:
+    with contextlib.ExitStack() as held:
+        if launch.rank == 0:
+            caches = "cold" if settings.is_cold else "warm"
+            held.enter_context(request.journal.claimed(Identity(samples.gpu, element.flag, torch.__version__, device.backend, caches)))
+        if launch.size > 1:
+            ranks = Ranks(launch, device, request.layouts)
+            held.callback(ranks.leave)
+            runner = CollectiveRunner(ranks, device, dtype, settings)
+        else:
+            runner = OperatorRunner(device, dtype, element, settings)
         done = runner.agreed(finished_keys(request.journal.folder, samples.gpu, element.suffix) if runner.is_writer else None)
         plan = make_plan(request.functions, request.grid, request.layouts, done)
         if runner.is_writer:
@@ -133,9 +138,6 @@ def run(request: Request) -> None:
         estimate = make_estimate(request.journal, request.device, element, settings)
         deadline_s = start_s + request.budget_s if request.budget_s is not None else None
         outcome = sample(plan, runner, samples, estimate, deadline_s)
-    finally:
-        if ranks:
-            ranks.leave()
     if runner.is_writer:
         print_outcome(outcome)
         print(f"tables in {request.journal.folder}")

@@ -7,12 +7,13 @@ measurements.jsonl   one line per point: median, spread, samples, calls per samp
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, Iterator
+from typing import Any, Iterator
 
 from .faults import UseError
 from .tables import append_line
@@ -33,27 +34,28 @@ class Identity:
 class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._lock: IO[str] | None = None
 
-    def begin(self, identity: Identity) -> None:
-        """Claims the folder, for this machine and this process alone. Throws UseError if it is another's."""
+    @contextlib.contextmanager
+    def claimed(self, identity: Identity) -> Iterator[None]:
+        """Holds the folder, for this machine and this process alone. Throws UseError if it is another's."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             lock = open(self.folder / ".lock", "w", encoding="utf-8")
         except OSError as error:
             raise UseError(f"samples cannot be written: {error}", "--out=DIR names a folder that can be written to") from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise UseError(f"another sampler writes to {self.folder}", "wait for it, or name another folder with --out") from error
-        self._lock = lock
-        path = self.folder / IDENTITY
-        if path.exists():
-            self._require_same(identity, path)
-            return
-        fresh = path.with_suffix(".fresh")
-        fresh.write_text(json.dumps(asdict(identity), indent=2) + "\n", encoding="utf-8")
-        os.replace(fresh, path)
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise UseError(f"another sampler writes to {self.folder}", "wait for it, or name another folder with --out") from error
+            path = self.folder / IDENTITY
+            if path.exists():
+                self._require_same(identity, path)
+            else:
+                fresh = path.with_suffix(".fresh")
+                fresh.write_text(json.dumps(asdict(identity), indent=2) + "\n", encoding="utf-8")
+                os.replace(fresh, path)
+            yield
 
     def _require_same(self, identity: Identity, path: Path) -> None:
         try:
@@ -62,9 +64,8 @@ class Journal:
             raise UseError(f"{path} cannot be read: {error}", "name another folder with --out") from error
         for name, value in asdict(identity).items():
             if before.get(name) != value:
-                raise UseError(
-                    f"{self.folder} has samples of {name} {before.get(name)}, not {value}", "samples are not mixed: name another folder with --out"
-                )
+                has = f"{self.folder} has samples of {name} {before.get(name)}, not {value}"
+                raise UseError(has, "samples are not mixed: name another folder with --out")
 
     def note(self, entry: dict[str, Any]) -> None:
         append_line(self.folder / MEASUREMENTS, json.dumps(entry))

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from .faults import Unavailable
-from .optimizer_step import optimizer_step
+from .optimizer_step import AdamStep
 from .shapes import VOCABULARY, Kernel, group_rows
 
 NORM_EPSILON = 1e-5
@@ -245,7 +245,7 @@ def router(make: Maker, rows: int, experts: int, chosen: int) -> Calls:
 
 
 def optimizer(make: Maker, *kernel: int) -> Calls:
-    return Calls(optimizer_step(kernel, make.dtype, make.device), None)
+    return Calls(AdamStep(kernel, make.dtype, make.device), None)
 
 
 MAKERS: dict[str, Callable[..., Calls]] = {

@@ -8,7 +8,6 @@ gradients lie one behind the other in memory, so that a copy is one kernel, as i
 from __future__ import annotations
 
 import math
-from typing import Callable
 
 import torch
 
@@ -36,26 +35,27 @@ def views_of(flat: torch.Tensor, shapes: list[tuple[int, ...]]) -> list[torch.Te
     return views
 
 
-def optimizer_step(kernel: Kernel, dtype: torch.dtype, device: torch.device) -> Callable[[], object]:
-    shapes = stage_shapes(kernel)
-    size = sum(math.prod(shape) for shape in shapes)
-    has_masters = dtype != torch.float32
-    masters = torch.randn(size, device=device)
-    master_gradients = torch.randn(size, device=device)
-    parameters = [view.requires_grad_() for view in views_of(masters, shapes)]
-    for parameter, gradient in zip(parameters, views_of(master_gradients, shapes)):
-        parameter.grad = gradient
-    # One fused kernel over many parameters, where there is one.
-    adam = torch.optim.AdamW(parameters, lr=1e-4, **({"fused": True} if device.type == "cuda" else {}))
-    if not has_masters:
-        return adam.step
-    weights = masters.to(dtype)
-    gradients = master_gradients.to(dtype)
+class AdamStep:
+    """Called, it does one step."""
+
+    def __init__(self, kernel: Kernel, dtype: torch.dtype, device: torch.device) -> None:
+        shapes = stage_shapes(kernel)
+        size = sum(math.prod(shape) for shape in shapes)
+        self._masters = torch.randn(size, device=device)
+        self._master_gradients = torch.randn(size, device=device)
+        parameters = [view.requires_grad_() for view in views_of(self._masters, shapes)]
+        for parameter, gradient in zip(parameters, views_of(self._master_gradients, shapes)):
+            parameter.grad = gradient
+        # One fused kernel over many parameters, where there is one.
+        self._adam = torch.optim.AdamW(parameters, lr=1e-4, **({"fused": True} if device.type == "cuda" else {}))
+        self._has_masters = dtype != torch.float32
+        self.weights = self._masters.to(dtype) if self._has_masters else self._masters
+        self._gradients = self._master_gradients.to(dtype)
 
     @torch.no_grad()
-    def step() -> None:
-        master_gradients.copy_(gradients)
-        adam.step()
-        weights.copy_(masters)
-
-    return step
+    def __call__(self) -> None:
+        if self._has_masters:
+            self._master_gradients.copy_(self._gradients)
+        self._adam.step()
+        if self._has_masters:
+            self.weights.copy_(self._masters)
