@@ -35,6 +35,7 @@ TOOL_ARROWS = {
     "simulation": ["results"],
     "calibrate": ["simulation"],
     "weft": ["calibrate"],
+    "kernel_sampler": [],  # Python, which meets the others in tables
 }
 LINES_MAX = 700  # of a source file outside tests
 OPENING_LINES = 25  # of a header's first comment: what it is, its contract, its source
