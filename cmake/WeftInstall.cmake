@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where. Component runtime: the binary, its manual page and completions,
-# examples and presets.
+# examples, presets and the kernel sampler.
 # Component development: libraries, headers, .proto files and what find_package(weft) reads.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -51,5 +51,6 @@ function(weft_install_project)
   install(DIRECTORY workloads/examples/ DESTINATION ${data}/examples/workloads COMPONENT runtime)
   install(FILES scheduler/examples/one_job_16384_gpus.csv DESTINATION ${data}/examples/jobs COMPONENT runtime)
   install(DIRECTORY topologies/presets/ DESTINATION ${data}/presets/topologies COMPONENT runtime)
+  install(DIRECTORY tools/kernel_sampler DESTINATION ${data} COMPONENT runtime FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
   install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 endfunction()

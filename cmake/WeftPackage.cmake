@@ -19,12 +19,12 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME weft)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "bash-completion, zsh, weft-dev")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "bash-completion, python3-torch, zsh, weft-dev")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Weft simulates AI training clusters: hosts with GPUs, the fabric between them,
 the jobs on them and the scheduler that places the jobs. It says how long
 things take, at the level of jobs, flows or packets.
 This package has the command, its manual page, completions for bash and zsh,
-example scenarios and topologies.")
+example scenarios and topologies, and the kernel sampler, which needs PyTorch.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME weft-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)

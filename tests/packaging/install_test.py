@@ -22,6 +22,7 @@ INSTALLED = [
     "share/weft/examples/workloads/pipeline_4.textproto",
     "share/weft/examples/jobs/one_job_16384_gpus.csv",
     "share/weft/presets/topologies/rail_128_h100.textproto",
+    "share/weft/kernel_sampler/__main__.py",
     "include/weft/core/check.hpp",
     "include/weft/network/max_min/max_min_solver.hpp",
     "include/weft/workloads/workload.proto",
@@ -77,6 +78,12 @@ class Install(unittest.TestCase):
         for path in self.prefix.rglob("*.hpp"):
             for library in ("#include <CLI/", "#include <nlohmann/", "#include <pugixml"):
                 self.assertNotIn(library, path.read_text(encoding="utf-8"), path)
+
+    def test_the_kernel_sampler_starts(self):
+        sampler = self.prefix / "share/weft/kernel_sampler"
+        answer = subprocess.run([sys.executable, "-B", sampler, "--list"], capture_output=True, text=True, check=True)
+        self.assertIn("linear_final\n", answer.stdout)
+        self.assertEqual([path for path in sampler.rglob("*") if path.suffix != ".py"], [])
 
     def test_no_file_names_the_build_folder(self):
         for path in [*self.prefix.rglob("*.cmake"), *self.prefix.rglob("*.hpp")]:
