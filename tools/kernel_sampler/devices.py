@@ -23,13 +23,17 @@ BUFFER_BYTES = {"gpu": 512 << 20, "cpu": 128 << 20}  # more than caches hold
 FILLS_MAX = 200
 
 
+Call = Callable[[], object]
+
+
 class Device(Protocol):
     kind: str
     name: str
     backend: str
     torch_device: torch.device
 
-    def seconds_per_call(self, call: Callable[[], object], calls: int, is_cold: bool) -> float: ...
+    def seconds_per_call(self, call: Call, calls: int, is_cold: bool, align: Call | None = None) -> float:
+        """As timing.Stopwatch has it. `align` runs before the first call, and is not timed: it brings ranks together."""
 
     def clock_mhz(self) -> float | None: ...
 
@@ -49,11 +53,13 @@ class Cpu:
         self.name = f"CPU {proc_field('cpuinfo', 'model name') or platform.machine()}"
         self._buffer = torch.empty(0, dtype=torch.uint8)
 
-    def seconds_per_call(self, call: Callable[[], object], calls: int, is_cold: bool) -> float:
+    def seconds_per_call(self, call: Call, calls: int, is_cold: bool, align: Call | None = None) -> float:
         if is_cold:
             if self._buffer.numel() == 0:
                 self._buffer = torch.empty(BUFFER_BYTES["cpu"], dtype=torch.uint8)
             self._buffer.fill_(1)
+        if align:
+            align()
         start_s = time.perf_counter()
         for _ in range(calls):
             call()
@@ -85,7 +91,8 @@ class Gpu:
 
     def __init__(self, local_rank: int) -> None:
         if not torch.cuda.is_available():
-            raise UseError("PyTorch sees no GPU", "check the driver, and that PyTorch is built for CUDA or ROCm; --device=cpu tries the sampler")
+            help_text = "check the driver, and that PyTorch is built for CUDA or ROCm; --device=cpu tries the sampler"
+            raise UseError("PyTorch sees no GPU", help_text)
         if local_rank >= torch.cuda.device_count():
             raise UseError(f"there are {torch.cuda.device_count()} GPUs, fewer than processes", "start one process per GPU")
         torch.cuda.set_device(local_rank)
@@ -99,7 +106,7 @@ class Gpu:
     def _fill(self) -> None:
         self._buffer.fill_(1)
 
-    def _timed(self, call: Callable[[], object], calls: int) -> tuple[float, float]:
+    def _timed(self, call: Call, calls: int) -> tuple[float, float]:
         """Seconds of all calls on the stream, and of the host that launches them."""
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
@@ -111,10 +118,12 @@ class Gpu:
         end.synchronize()
         return start.elapsed_time(end) * 1e-3, host_s
 
-    def seconds_per_call(self, call: Callable[[], object], calls: int, is_cold: bool) -> float:
+    def seconds_per_call(self, call: Call, calls: int, is_cold: bool, align: Call | None = None) -> float:
         fills = min(FILLS_MAX, math.ceil(self._launch_s * calls / self._fill_s))
         for _ in range(max(fills, 1 if is_cold else 0)):
             self._fill()
+        if align:
+            align()
         total_s, host_s = self._timed(call, calls)
         self._launch_s = host_s / calls
         return total_s / calls

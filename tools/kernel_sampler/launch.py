@@ -51,7 +51,7 @@ def read_launch(environment: Mapping[str, str]) -> Launch:
         numbers = [environment.get(name, "") for name in names]
         tasks = re.fullmatch(r"(\d+)(\(x\d+\))?", numbers[3])
         if not tasks:
-            raise UseError(f'SLURM has "{numbers[3]}" tasks per node', "start the same number of tasks on every node: srun --ntasks-per-node=N")
+            raise UseError(f'SLURM has "{numbers[3]}" tasks per node', "start as many tasks on every node: srun --ntasks-per-node=N")
         numbers[3] = tasks.group(1)
     else:
         return Launch()

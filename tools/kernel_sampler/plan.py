@@ -65,7 +65,8 @@ def make_plan(functions: Iterable[str], grid: Grid, layouts: Sequence[Layout], d
                 first_of[point.kernel] = point
         points = list(first_of.values())
         if function.is_collective:
-            points = [Point(function, point.sizes, layout, point.rank) for layout in layouts for point in points if fits(function, point, layout)]
+            pairs = [(point, layout) for layout in layouts for point in points if fits(function, point, layout)]
+            points = [Point(function, point.sizes, layout, point.rank) for point, layout in pairs]
             plan.grid_points[name] *= len(layouts)
         left = [point for point in points if point.key not in done]
         plan.kernels[name] = len(points)

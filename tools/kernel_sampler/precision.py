@@ -10,7 +10,6 @@ from .devices import Device
 from .element_types import ElementType
 from .faults import UseError
 
-FP8_MODULUS = 16  # of both sides of every matrix
 CAPABILITY_OF_TF32 = (8, 0)
 CAPABILITY_OF_FP8 = (8, 9)
 

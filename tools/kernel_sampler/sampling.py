@@ -114,7 +114,10 @@ class Samples:
 
     def write(self, point: Point, measurements: Sequence[Measurement], wall_s: float) -> None:
         """The journal comes first: what has a row there has a line here."""
-        passes = [{"median_us": round(m.median_us, 4), "spread": round(m.spread, 5), "samples": m.samples, "calls": m.calls} for m in measurements]
+        passes = [
+            {"median_us": round(measured.median_us, 4), "spread": round(measured.spread, 5), "samples": measured.samples, "calls": measured.calls}
+            for measured in measurements
+        ]
         self.journal.note({**entry_of(point), "passes": passes, "clock_mhz": self.device.clock_mhz(), "wall_s": round(wall_s, 4)})
         table = TableName(self.gpu, point.function.name, self.element.suffix, point.layout)
         line = row(point.function, point.sizes, point.layout, [measurement.median_us for measurement in measurements])
@@ -204,9 +207,8 @@ def settle(device: Device, point: Point) -> None:
     try:
         device.settle()
     except RuntimeError as error:
-        raise UseError(
-            f"{device.name} failed at {point}: {str(error).splitlines()[0]}", "start the same command again: it leaves this point out and goes on"
-        ) from error
+        help_text = "start the same command again: it leaves this point out and goes on"
+        raise UseError(f"{device.name} failed at {point}: {str(error).splitlines()[0]}", help_text) from error
 
 
 def print_outcome(outcome: Outcome) -> None:

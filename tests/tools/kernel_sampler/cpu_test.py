@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import sampler_testing
 from sampler_testing import command, environment, run
@@ -27,7 +29,10 @@ if PYTHON != sys.executable:
 
 import torch
 
+from kernel_sampler import devices
+from kernel_sampler.faults import Unavailable, UseError
 from kernel_sampler.operators import MAKERS, Maker, SplitCrossEntropy, make_calls
+from kernel_sampler.sampling import LeftOut, attempt, settle
 from kernel_sampler.shapes import FUNCTIONS, OPERATORS
 from kernel_sampler.tables import read_rows, table_faults, tables_below
 
@@ -224,6 +229,100 @@ class Kernels(unittest.TestCase):
         for _ in range(20):
             step()
         self.assertFalse(torch.equal(before, step.weights))
+
+
+class GpuStopwatch(unittest.TestCase):
+    """A GPU's way through a torch.cuda that writes down what it is asked; it has no name that the real one lacks."""
+
+    def setUp(self):
+        self.asked = []
+        cuda = mock.MagicMock(spec=dir(torch.cuda))
+        cuda.is_available.return_value = True
+        cuda.device_count.return_value = 2
+        cuda.get_device_name.return_value = "NVIDIA A100-SXM4-80GB"
+        cuda.Event.side_effect = self.event
+        buffer = mock.Mock()
+        buffer.fill_.side_effect = lambda value: self.asked.append("fill")
+        fake = types.SimpleNamespace(cuda=cuda, empty=lambda *shape, **where: buffer, device=torch.device, uint8=torch.uint8, version=torch.version)
+        for patch in (mock.patch.object(devices, "torch", fake), mock.patch.object(devices.time, "perf_counter", self.clock)):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.cuda = cuda
+        self.host_s = 0.0
+
+    def event(self, enable_timing):
+        self.assertTrue(enable_timing)
+        event = mock.Mock()
+        event.record.side_effect = lambda: self.asked.append("event")
+        event.elapsed_time.return_value = 2.0  # ms, whatever is between
+        return event
+
+    def clock(self):
+        return self.host_s
+
+    def launch(self):
+        """A call whose launch takes the host 3 ms."""
+        self.asked.append("call")
+        self.host_s += 3e-3
+
+    def test_the_stream_is_busy_while_calls_are_launched(self):
+        gpu = devices.Gpu(1)
+        self.cuda.set_device.assert_called_once_with(1)
+        self.assertEqual(gpu.name, "NVIDIA A100-SXM4-80GB")
+        self.asked.clear()
+        # Nothing is known of launches yet; two calls in 2 ms.
+        self.assertAlmostEqual(gpu.seconds_per_call(self.launch, 2, False), 1e-3)
+        self.assertEqual(self.asked, ["event", "call", "call", "event"])
+        self.asked.clear()
+        # Two launches take 6 ms, which three fills of 2 ms bridge. Ranks meet behind them.
+        gpu.seconds_per_call(self.launch, 2, False, lambda: self.asked.append("align"))
+        self.assertEqual(self.asked, ["fill"] * 3 + ["align", "event", "call", "call", "event"])
+
+    def test_cold_calls_come_after_a_fill(self):
+        gpu = devices.Gpu(0)
+        self.asked.clear()
+        gpu.seconds_per_call(lambda: self.asked.append("call"), 1, True)
+        self.assertEqual(self.asked, ["fill", "event", "call", "event"])
+
+    def test_a_clock_that_cannot_be_asked_is_not_known(self):
+        gpu = devices.Gpu(0)
+        self.cuda.clock_rate = mock.Mock(side_effect=ModuleNotFoundError("pynvml"))
+        self.assertIsNone(gpu.clock_mhz())
+        self.cuda.clock_rate = mock.Mock(return_value=1410)
+        self.assertEqual(gpu.clock_mhz(), 1410.0)
+
+    def test_more_processes_than_gpus_are_refused(self):
+        with self.assertRaisesRegex(UseError, "there are 2 GPUs, fewer than processes"):
+            devices.Gpu(2)
+        self.cuda.is_available.return_value = False
+        with self.assertRaisesRegex(UseError, "PyTorch sees no GPU"):
+            devices.Gpu(0)
+
+
+class Failures(unittest.TestCase):
+    """What a device throws, as PyTorch words it."""
+
+    def test_they_are_told_apart(self):
+        for text, expected in (
+            ("CUDA out of memory. Tried to allocate 20.00 GiB", LeftOut),
+            ("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes", LeftOut),
+            ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)", LeftOut),
+            ('"addmm_impl_cpu_" not implemented for \'Half\'', Unavailable),
+            ("no support for _allgather_base in Gloo process group", Unavailable),
+            ("CUDA error: an illegal memory access was encountered\nmore", LeftOut),
+        ):
+            runner = mock.Mock()
+            runner.measure.side_effect = RuntimeError(text)
+            with self.assertRaises(expected) as raised:
+                attempt(runner, mock.Mock())
+            self.assertNotIn("\n", str(raised.exception))
+
+    def test_a_gpu_that_failed_ends_the_run(self):
+        device = mock.Mock()
+        device.settle.side_effect = RuntimeError("CUDA error: an illegal memory access was encountered\nmore")
+        device.name = "A100"
+        with self.assertRaisesRegex(UseError, "^A100 failed at linear1: CUDA error: an illegal memory access was encountered$"):
+            settle(device, "linear1")
 
 
 if __name__ == "__main__":
