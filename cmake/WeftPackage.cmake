@@ -32,7 +32,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 # find_package(weft) looks for.
 string(CONCAT CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "weft (= ${PROJECT_VERSION}), coinor-libcbc-dev, libboost-dev, libprotobuf-dev, libpugixml-dev, libsimdjson-dev, libspdlog-dev, libssl-dev, "
-  "libnlopt-cxx-dev, libtbb-dev, libyaml-cpp-dev, pkgconf, zlib1g-dev")
+  "libnlopt-cxx-dev, libtbb-dev, libxgboost-dev, libyaml-cpp-dev, pkgconf, zlib1g-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Libraries, headers and protobuf schemas of Weft, a simulator of AI training
 clusters, and what CMake's find_package(weft) reads.")
 

@@ -25,7 +25,7 @@ fail() {
 build_packages=(
   ccache cmake coinor-libcbc-dev g++ git ninja-build pkgconf protobuf-compiler
   libbenchmark-dev libboost-graph-dev libcli11-dev libfmt-dev libgtest-dev libprotobuf-dev libpugixml-dev libsimdjson-dev libspdlog-dev
-  libeigen3-dev libnlopt-cxx-dev libssl-dev libtbb-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
+  libeigen3-dev libnlopt-cxx-dev libssl-dev libtbb-dev libxgboost-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
 )
 # What the other compiler, the sanitizers, the house checks, the documents and the kernel sampler need
 # on top. python3-torch is large, 210 MB to fetch and 40 s to install on a bare Debian 12, but without
