@@ -46,12 +46,12 @@ struct SampledRange {
 
 /// Mean absolute percentage errors as shares, on rows of three kinds that share no kernel.
 struct RegressorErrors {
-  std::uint64_t training_rows = 0;
-  std::uint64_t validation_rows = 0;  ///< settings were chosen by these
+  std::uint64_t fitted_rows = 0;      ///< law and trees were fitted to
+  std::uint64_t validation_rows = 0;  ///< of these, those that settings were chosen by
   std::uint64_t test_rows = 0;        ///< never used but for `test`
-  double training = 0;                ///< of the trees that were grown from training rows alone, as `validation`
+  double training = 0;                ///< on what trees were grown from while settings were chosen
   double validation = 0;
-  double test = 0;      ///< of the regressor itself, grown from training and validation rows
+  double test = 0;      ///< of the regressor itself
   double test_law = 0;  ///< of its law alone
   /// How far a time is off the median of all other rows of the same kernel, or of a collective off
   /// the line between the next smaller and larger one: no regressor can be expected to be better.

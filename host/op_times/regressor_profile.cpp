@@ -52,7 +52,7 @@ TreeSettings read_settings(const operator_profile::Settings& from) {
 }
 
 void write(const RegressorErrors& from, operator_profile::Errors& to) {
-  to.set_training_rows(from.training_rows);
+  to.set_fitted_rows(from.fitted_rows);
   to.set_validation_rows(from.validation_rows);
   to.set_test_rows(from.test_rows);
   to.set_training(from.training);
@@ -65,8 +65,8 @@ void write(const RegressorErrors& from, operator_profile::Errors& to) {
 }
 
 RegressorErrors read_errors_of(const operator_profile::Errors& from) {
-  return {from.training_rows(), from.validation_rows(), from.test_rows(), from.training(),      from.validation(),
-          from.test(),          from.test_law(),        from.repeats(),   from.repeated_rows(), from.outliers()};
+  return {from.fitted_rows(), from.validation_rows(), from.test_rows(), from.training(),      from.validation(),
+          from.test(),        from.test_law(),        from.repeats(),   from.repeated_rows(), from.outliers()};
 }
 
 void write(const Regressor& from, operator_profile::Regressor& to) {

@@ -41,6 +41,8 @@ constexpr std::array kTreeCandidates = {
     boosted(7, 0.05), forest(8, 5),     forest(8, 2),    forest(14, 5),    forest(14, 2),
 };
 
+constexpr std::size_t turns_kernels_max = 600;
+
 // Purposes of chance.
 constexpr std::uint32_t split_purpose = 0x73706c74;
 constexpr std::uint32_t trees_purpose = 0x74726565;
@@ -48,9 +50,9 @@ constexpr std::uint32_t trees_purpose = 0x74726565;
 /// One function's rows with everything made of them.
 struct Learning {
   const RegressionRows* rows = nullptr;
-  std::vector<KernelFeatures> kernels;  ///< of each row
-  std::vector<std::size_t> training;    ///< places of rows, like the next
-  std::vector<std::size_t> validation;
+  std::vector<KernelFeatures> kernels;          ///< of each row
+  std::vector<std::vector<std::size_t>> parts;  ///< rows by place, of which each is validated in turn, or the first only
+  bool takes_turns = false;
   std::vector<std::size_t> test;
   std::vector<std::size_t> left_out;
   TimeLaw law_of_all;
@@ -123,11 +125,25 @@ void split_rows(Learning& learning, const RegressorSearch& how) {
   };
   const std::size_t tested = share_of(how.test_share, kernels.size());
   const std::size_t validated = share_of(how.validation_share, kernels.size() - tested);
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    std::vector<std::size_t>& part = i < tested ? learning.test : i < tested + validated ? learning.validation : learning.training;
-    part.insert(part.end(), kernels[i].begin(), kernels[i].end());
+  for (std::size_t i = 0; i < tested; ++i) learning.test.insert(learning.test.end(), kernels[i].begin(), kernels[i].end());
+  std::ranges::sort(learning.test);
+  for (std::size_t i = tested; i < kernels.size(); ++i) {
+    const std::size_t part = (i - tested) / validated;
+    if (part == learning.parts.size()) learning.parts.emplace_back();
+    learning.parts[part].insert(learning.parts[part].end(), kernels[i].begin(), kernels[i].end());
   }
-  for (std::vector<std::size_t>* part : {&learning.training, &learning.validation, &learning.test}) std::ranges::sort(*part);
+  for (std::vector<std::size_t>& part : learning.parts) std::ranges::sort(part);
+  learning.takes_turns = kernels.size() <= turns_kernels_max;
+}
+
+/// All rows but those of the test and of one part.
+std::vector<std::size_t> rows_without(const Learning& learning, std::size_t part) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < learning.parts.size(); ++i) {
+    if (i != part) rows.insert(rows.end(), learning.parts[i].begin(), learning.parts[i].end());
+  }
+  std::ranges::sort(rows);
+  return rows;
 }
 
 std::uint64_t tree_seed(const RegressorSearch& how) { return RandomStream(how.seed, 0, trees_purpose).next_u64(); }
@@ -139,34 +155,61 @@ struct Trial {
   double validation = std::numeric_limits<double>::infinity();
 };
 
-Trial try_candidate(const Learning& learning, const TimeLaw& law, const TreeSamples& samples, TreeSettings settings,
-                    const RegressorSearch& how) {
-  const RegressionTrees trees = grow_trees(samples, settings, tree_seed(how));
-  const std::vector<double> validation = errors_by_trees(learning, learning.validation, law, trees);
-  std::size_t best = trees.size();
+/// Training rows of a turn, as trees see them.
+struct Turn {
+  std::size_t part = 0;  ///< that is validated
+  std::vector<std::size_t> training;
+  TimeLaw law;
+  TreeSamples samples;
+};
+
+std::vector<Turn> turns_of(const Learning& learning) {
+  std::vector<Turn> turns(learning.takes_turns ? learning.parts.size() : 1);
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    Turn& turn = turns[i];
+    turn.part = i;
+    turn.training = rows_without(learning, i);
+    turn.law = law_of(learning, turn.training);
+    turn.samples = samples_of(learning, turn.training, turn.law);
+  }
+  return turns;
+}
+
+Trial try_candidate(const Learning& learning, const std::vector<Turn>& turns, TreeSettings settings, const RegressorSearch& how) {
+  std::vector<double> training;  // by number of trees, means of turns
+  std::vector<double> validation;
+  for (const Turn& turn : turns) {
+    const RegressionTrees trees = grow_trees(turn.samples, settings, tree_seed(how));
+    const std::vector<double> seen = errors_by_trees(learning, turn.training, turn.law, trees);
+    const std::vector<double> unseen = errors_by_trees(learning, learning.parts[turn.part], turn.law, trees);
+    training.resize(seen.size(), 0.0);
+    validation.resize(unseen.size(), 0.0);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      training[i] += seen[i] / static_cast<double>(turns.size());
+      validation[i] += unseen[i] / static_cast<double>(turns.size());
+    }
+  }
+  std::size_t best = validation.size() - 1;
   if (!settings.is_forest) {
     best = static_cast<std::size_t>(std::min_element(validation.begin() + 1, validation.end()) - validation.begin());
     settings.trees = static_cast<std::uint32_t>(best);
   }
-  return {settings, errors_by_trees(learning, learning.training, law, trees)[best], validation[best]};
+  return {settings, training[best], validation[best]};
 }
 
 Trial search_settings_of(const Learning& learning, const RegressorSearch& how) {
-  const TimeLaw law = law_of(learning, learning.training);
-  const TreeSamples samples = samples_of(learning, learning.training, law);
+  const std::vector<Turn> turns = turns_of(learning);
   std::array<Trial, kTreeCandidates.size()> trials;
   tbb::parallel_for(std::size_t{0}, trials.size(), [&](std::size_t i) {
     if (how.stop && how.stop()) throw SearchStopped();
-    trials[i] = try_candidate(learning, law, samples, kTreeCandidates[i], how);
+    trials[i] = try_candidate(learning, turns, kTreeCandidates[i], how);
   });
   return *std::ranges::min_element(trials, {}, &Trial::validation);
 }
 
 Regressor fit_regressor(const Learning& learning, const RegressorSearch& how) {
   const Trial best = search_settings_of(learning, how);
-  std::vector<std::size_t> fitted = learning.training;
-  fitted.insert(fitted.end(), learning.validation.begin(), learning.validation.end());
-  std::ranges::sort(fitted);
+  const std::vector<std::size_t> fitted = rows_without(learning, learning.parts.size());
 
   Regressor regressor;
   regressor.of = learning.rows->of;
@@ -186,16 +229,17 @@ Regressor fit_regressor(const Learning& learning, const RegressorSearch& how) {
   std::size_t at = 0;
   std::erase_if(kept.rows, [&](const RegressionRow&) { return std::ranges::binary_search(learning.left_out, at++); });
   const RepeatError repeats = repeat_error(kept);
-  regressor.errors = {learning.training.size(),
-                      learning.validation.size(),
-                      learning.test.size(),
-                      best.training,
-                      best.validation,
-                      tested.back(),
-                      tested.front(),
-                      repeats.mape,
-                      repeats.rows,
-                      learning.left_out.size()};
+  RegressorErrors& errors = regressor.errors;
+  errors.fitted_rows = fitted.size();
+  errors.validation_rows = learning.takes_turns ? fitted.size() : learning.parts.front().size();
+  errors.test_rows = learning.test.size();
+  errors.training = best.training;
+  errors.validation = best.validation;
+  errors.test = tested.back();
+  errors.test_law = tested.front();
+  errors.repeats = repeats.mape;
+  errors.repeated_rows = repeats.rows;
+  errors.outliers = learning.left_out.size();
   return regressor;
 }
 

@@ -16,7 +16,8 @@ namespace {
 constexpr int reweightings = 20;
 constexpr int descents = 2000;
 constexpr double scatter = 0.3;  // r from which on a row counts less than half
-constexpr double outlier_factor = 8;
+constexpr double outlier_factor = 16;
+constexpr double outlier_deviations = 8;
 
 /// The law of one term that fits best by the median of |ln(t / law)|.
 TimeLaw law_of_one_term(std::span<const std::vector<double>> terms, std::span<const double> times_us) {
@@ -109,7 +110,7 @@ std::vector<std::size_t> outliers_of(const TimeLaw& law, std::span<const std::ve
   for (std::size_t i = 0; i < residuals.size(); ++i) residuals[i] = portable_log(times_us[i] / law.time_us(terms[i]));
   const double middle = median(residuals);
   for (double& residual : residuals) residual = std::abs(residual - middle);
-  const double limit = std::max(portable_log(outlier_factor), outlier_factor * median(residuals));
+  const double limit = std::max(portable_log(outlier_factor), outlier_deviations * median(residuals));
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     if (residuals[i] > limit) found.push_back(i);

@@ -8,8 +8,8 @@
 // least squares from the best law of one term, with weights 1 / (max(t, law)^2 (1 + (r / 0.3)^2)), r =
 // ln(t / law). A row far off has no weight, however large its time is. Each step is solved by
 // coordinate descent.
-// Outliers: a row is one if |r - median(r)| is above max(ln 8, 8 median |r - median(r)|): eight
-// times off what all others tell, where others scatter less than that.
+// Outliers: a row is one if |r - median(r)| is above max(ln 16, 8 median |r - median(r)|): sixteen
+// times off what all others tell, and more where those scatter.
 // Threads: pure functions.
 #pragma once
 
