@@ -199,10 +199,11 @@ Trial try_candidate(const Learning& learning, const std::vector<Turn>& turns, Tr
 
 Trial search_settings_of(const Learning& learning, const RegressorSearch& how) {
   const std::vector<Turn> turns = turns_of(learning);
-  std::array<Trial, kTreeCandidates.size()> trials;
+  const std::span<const TreeSettings> candidates = how.candidates.empty() ? tree_candidates() : how.candidates;
+  std::vector<Trial> trials(candidates.size());
   tbb::parallel_for(std::size_t{0}, trials.size(), [&](std::size_t i) {
     if (how.stop && how.stop()) throw SearchStopped();
-    trials[i] = try_candidate(learning, turns, kTreeCandidates[i], how);
+    trials[i] = try_candidate(learning, turns, candidates[i], how);
   });
   return *std::ranges::min_element(trials, {}, &Trial::validation);
 }

@@ -20,6 +20,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "host/op_times/regressor_profile.hpp"
 #include "host/op_times/sampled_tables.hpp"
@@ -36,6 +37,7 @@ struct RegressorSearch {
   double test_share = 0.2;
   double validation_share = 0.2;  ///< of what is not tested
   std::uint32_t threads = 1;
+  std::vector<TreeSettings> candidates;           ///< empty: tree_candidates()
   std::function<void(const Progress&)> progress;  ///< may be empty; one call at a time
   /// Asked now and then; true: fit_regressors() throws SearchStopped.
   std::function<bool()> stop;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/check.hpp"
 #include "core/values/median.hpp"
@@ -13,29 +12,28 @@ namespace weft {
 
 namespace {
 
-constexpr int reweightings = 20;
+constexpr int reweightings = 25;
 constexpr int descents = 2000;
-constexpr double scatter = 0.3;  // r from which on a row counts less than half
+constexpr double scatter_first = 3;  // r from which on a row counts less than half
+constexpr double scatter_last = 0.3;
+constexpr double scatter_factor = 0.8;
 constexpr double outlier_factor = 16;
 constexpr double outlier_deviations = 8;
 
-/// The law of one term that fits best by the median of |ln(t / law)|.
-TimeLaw law_of_one_term(std::span<const std::vector<double>> terms, std::span<const double> times_us) {
-  const std::size_t count = terms.front().size();
-  TimeLaw best{std::vector<double>(count, 0.0)};
-  double best_error = std::numeric_limits<double>::infinity();
-  for (std::size_t term = 0; term < count; ++term) {
+/// Each term's coefficient as if the others were nothing, by the rows in which it is dearest: a
+/// tenth of all t / x is below it. Too slow where terms overlap, and too fast nowhere, so that a time
+/// that is wrong has no leverage.
+TimeLaw first_law(std::span<const std::vector<double>> terms, std::span<const double> times_us) {
+  constexpr std::size_t quantile = 10;
+  TimeLaw law;
+  for (std::size_t term = 0; term < terms.front().size(); ++term) {
     std::vector<double> ratios(times_us.size());
     for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i] = times_us[i] / terms[i][term];
-    const double coefficient = median(ratios);
-    for (double& ratio : ratios) ratio = std::abs(portable_log(ratio / coefficient));
-    const double error = median(ratios);
-    if (error >= best_error) continue;
-    best_error = error;
-    best.coefficients.assign(count, 0.0);
-    best.coefficients[term] = coefficient;
+    const auto low = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / quantile);
+    std::nth_element(ratios.begin(), low, ratios.end());
+    law.coefficients.push_back(*low);
   }
-  return best;
+  return law;
 }
 
 /// Normal equations of weighted least squares, each term in multiples of `scale`.
@@ -45,7 +43,7 @@ struct WeightedSums {
 };
 
 WeightedSums weighted_sums(const TimeLaw& law, std::span<const std::vector<double>> terms, std::span<const double> times_us,
-                           std::span<const double> scale) {
+                           std::span<const double> scale, double scatter) {
   const std::size_t count = scale.size();
   WeightedSums sums{std::vector<double>(count * count, 0.0), std::vector<double>(count, 0.0)};
   std::vector<double> x(count);
@@ -74,7 +72,7 @@ double TimeLaw::time_us(std::span<const double> terms) const {
 TimeLaw fit_time_law(std::span<const std::vector<double>> terms, std::span<const double> times_us) {
   WEFT_CHECK(!terms.empty() && terms.size() == times_us.size(), "a law is fitted to rows");
   const std::size_t count = terms.front().size();
-  TimeLaw law = law_of_one_term(terms, times_us);
+  TimeLaw law = first_law(terms, times_us);
   // Terms are as large as times then.
   std::vector<double> scale(count);
   for (std::size_t a = 0; a < count; ++a) {
@@ -82,8 +80,10 @@ TimeLaw fit_time_law(std::span<const std::vector<double>> terms, std::span<const
     for (std::size_t i = 0; i < ratios.size(); ++i) ratios[i] = terms[i][a] / times_us[i];
     scale[a] = median(std::move(ratios));
   }
+  double scatter = scatter_first;
   for (int step = 0; step < reweightings; ++step) {
-    const WeightedSums sums = weighted_sums(law, terms, times_us, scale);
+    const WeightedSums sums = weighted_sums(law, terms, times_us, scale, scatter);
+    scatter = std::max(scatter_last, scatter * scatter_factor);
     std::vector<double> scaled(count);
     for (std::size_t a = 0; a < count; ++a) scaled[a] = law.coefficients[a] * scale[a];
     for (int descent = 0; descent < descents; ++descent) {

@@ -5,9 +5,9 @@
 // Where it sits: regressors predict a law's time times e^(what trees say of the kernel); the law
 // alone goes on beyond the sampled sizes, where trees stay constant.
 // Model: t = sum c_i x_i, c_i >= 0, so that the relative error is small: iteratively reweighted
-// least squares from the best law of one term, with weights 1 / (max(t, law)^2 (1 + (r / 0.3)^2)), r =
-// ln(t / law). A row far off has no weight, however large its time is. Each step is solved by
-// coordinate descent.
+// least squares, with weights 1 / (max(t, law)^2 (1 + (r / 0.3)^2)), r =
+// ln(t / law); 3 stands for 0.3 at first, so that the start does not decide who is far off. A row far
+// off has no weight, however large its time is. Each step is solved by coordinate descent.
 // Outliers: a row is one if |r - median(r)| is above max(ln 16, 8 median |r - median(r)|): sixteen
 // times off what all others tell, and more where those scatter.
 // Threads: pure functions.
