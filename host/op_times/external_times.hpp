@@ -50,7 +50,8 @@ class ExternalTimes final : public OperatorTimes {
  private:
   mutable std::mutex asking_;
   mutable LineProcess process_;
-  mutable std::map<std::string, std::optional<Duration>> answers_;  ///< by question without its number
+  /// By question, without its number.
+  mutable std::map<std::string, std::optional<Duration>> answers_;
   std::string chip_;
 };
 

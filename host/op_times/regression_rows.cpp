@@ -35,7 +35,8 @@ class RowCollector {
  private:
   struct Found {
     RegressionRows rows;
-    std::map<std::pair<std::vector<double>, double>, std::size_t> tables;  ///< sizes and time, and where they stood first
+    /// By sizes and time, where such a row stood first.
+    std::map<std::pair<std::vector<double>, double>, std::size_t> tables;
   };
 
   void add_table(std::size_t at) {

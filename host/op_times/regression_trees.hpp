@@ -3,9 +3,9 @@
 // gradient boosting leave them behind.
 //
 // Where it sits: tree_learner grows them, regressors ask them, profiles keep them as text.
-// Model: every tree goes left where feature < threshold (float, as XGBoost compares) down to a leaf;
-// the prediction is the sum of all leaves in the order of trees, in double. A forest's leaves are
-// divided by its number of trees already.
+// Model: every tree goes left where feature < threshold (float, as XGBoost compares) down to a
+// leaf; the prediction is the sum of all leaves in the order of trees, in double. A forest's leaves
+// are divided by its number of trees already.
 // Text of a tree, nodes in preorder, left before right:
 //   3<0.125 7<2 =-0.5 =0.25 =1          feature 3 below 0.125? then feature 7 below 2? ...
 // Numbers read back to the same float.
@@ -44,7 +44,8 @@ class RegressionTrees {
   double predict(std::span<const float> features) const;
 
   std::string tree_text(std::size_t tree) const;
-  /// None unless the text is one whole tree over features below `feature_count` with finite numbers.
+  /// None unless the text is one whole tree over features below `feature_count` with finite
+  /// numbers.
   static std::optional<Tree> parse(std::string_view text, std::uint32_t feature_count);
 
  private:

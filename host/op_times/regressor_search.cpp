@@ -50,8 +50,9 @@ constexpr std::uint32_t trees_purpose = 0x74726565;
 /// One function's rows with everything made of them.
 struct Learning {
   const RegressionRows* rows = nullptr;
-  std::vector<KernelFeatures> kernels;          ///< of each row
-  std::vector<std::vector<std::size_t>> parts;  ///< rows by place, of which each is validated in turn, or the first only
+  std::vector<KernelFeatures> kernels;  ///< of each row
+  /// Rows by place. Each part is validated in turn, or the first only.
+  std::vector<std::vector<std::size_t>> parts;
   bool takes_turns = false;
   std::vector<std::size_t> test;
   std::vector<std::size_t> left_out;

@@ -5,11 +5,11 @@
 // Where it sits: `weft optimes fit` calls it with read_samples().
 // Model, for each function and pass, and each pooled kernel (sampled_kernel.hpp):
 //   1. Rows far off the law of all rows are left out and named (time_law.hpp).
-//   2. Kernels - not rows: rows of the same kernel stay together - are shuffled by a stream named by
-//      the seed and cut into test (a fifth), validation (a fifth of the rest) and training.
+//   2. Kernels - not rows: rows of the same kernel stay together - are shuffled by a stream named
+//      by the seed and cut into test (a fifth), validation (a fifth of the rest) and training.
 //   3. Each of tree_candidates() is grown from the training rows; of boosted trees the number of
-//      rounds is the best one, too. The least mean absolute percentage error on validation rows wins.
-//      Up to 600 kernels, where few would decide, all parts take turns: cross-validation.
+//      rounds is the best one, too. The least mean absolute percentage error on validation rows
+//      wins. Up to 600 kernels, where few would decide, all parts take turns: cross-validation.
 //   4. Law and trees are fitted anew, with these settings, to training and validation rows.
 //   5. The test rows are predicted, once.
 // Only step 1 sees test rows before: it drops rows, and counts them.

@@ -56,7 +56,8 @@ struct ModelColumns {
 };
 
 using Sizes = std::vector<double>;
-constexpr double weights_of_encoder = 12;  // dim^2: 3 + 1 of attention, 4 + 4 of the layers behind it
+/// dim^2 of them: 3 + 1 in attention, 4 + 4 in the layers behind it.
+constexpr double weights_of_encoder = 12;
 
 struct FunctionKernel {
   std::string_view function;
@@ -207,7 +208,7 @@ KernelId kernel_of_function(std::string_view function, std::span<const std::stri
 }
 
 std::vector<double> kernel_sizes(std::string_view function, const KernelId& kernel, const ColumnValues& row) {
-  constexpr double element_bytes = 2;  // collectives are sampled in fp16, and sizes given in elements
+  constexpr double element_bytes = 2;  // collectives are sampled in fp16, by elements
   if (kernel.kind == KernelKind::message) return {element_bytes * row.of("shape").value_or(0)};
   if (kernel.kind == KernelKind::columns) return {row.values.begin(), row.values.end()};
   const FunctionKernel* known = known_function(function);

@@ -201,6 +201,7 @@ SampledFolder read_samples(const std::vector<std::string>& paths) {
       if (name) {
         read(file, std::move(*name));
       } else if (!is_folder) {
+        SourceText::read(file);  // if there is such a file
         fail("bad-sample-name", "the file's name does not say what it is a table of", SourcePlace::named(file),
              "call it GPU_FUNCTION_TYPE.csv, as in A100_linear1_fp16.csv");
       } else if (table_stem(file)) {

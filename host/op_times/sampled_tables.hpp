@@ -61,9 +61,9 @@ struct SampledFolder {
   std::vector<std::string> notes;
   std::string gpu;
 };
-/// Tables of all folders together; a path may be a single file, too. Throws InputError [no-samples],
-/// [several-gpus], [no-file], [bad-sample-name], and what read_sampled_table() does of all files
-/// together.
+/// Tables of all folders together; a path may be a single file, too. Throws InputError
+/// [no-samples], [several-gpus], [no-file], [bad-sample-name], and what read_sampled_table() does
+/// of all files together.
 SampledFolder read_samples(const std::vector<std::string>& paths);
 
 }  // namespace weft

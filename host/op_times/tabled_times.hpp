@@ -34,7 +34,8 @@ class TabledTimes final : public OperatorTimes {
   std::size_t kernel_count() const { return kernels_.size(); }
 
  private:
-  using Key = std::tuple<KernelId, bool, std::string, std::vector<double>>;  ///< kernel, backward, type, sizes
+  /// Kernel, backward, type, sizes.
+  using Key = std::tuple<KernelId, bool, std::string, std::vector<double>>;
   std::string gpu_;
   std::map<Key, double> kernels_;                                            ///< microseconds
   std::map<std::pair<std::string, std::vector<double>>, double> functions_;  ///< by their texts

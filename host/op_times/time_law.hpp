@@ -6,8 +6,8 @@
 // alone goes on beyond the sampled sizes, where trees stay constant.
 // Model: t = sum c_i x_i, c_i >= 0, so that the relative error is small: iteratively reweighted
 // least squares, with weights 1 / (max(t, law)^2 (1 + (r / 0.3)^2)), r =
-// ln(t / law); 3 stands for 0.3 at first, so that the start does not decide who is far off. A row far
-// off has no weight, however large its time is. Each step is solved by coordinate descent.
+// ln(t / law); 3 stands for 0.3 at first, so that the start does not decide who is far off. A row
+// far off has no weight, however large its time is. Each step is solved by coordinate descent.
 // Outliers: a row is one if |r - median(r)| is above max(ln 16, 8 median |r - median(r)|): sixteen
 // times off what all others tell, and more where those scatter.
 // Threads: pure functions.

@@ -56,6 +56,8 @@ const std::map<std::string_view, int> refusals = {
     {"measured_times", 1},
     {"nccl_tests", 1},
     {"calibration_profile", 1},
+    {"sampled_table", 2},
+    {"operator_profile", 3},
 };
 
 class Corpus : public testing::TestWithParam<FuzzedReader> {};

@@ -15,6 +15,9 @@
 #include "core/text/source_text.hpp"
 #include "host/collectives/collective_rules.hpp"
 #include "host/collectives/program.hpp"
+#include "host/op_times/regression_rows.hpp"
+#include "host/op_times/regressor_profile.hpp"
+#include "host/op_times/sampled_tables.hpp"
 #include "network/routing/ecmp.hpp"
 #include "network/routing/static_routes.hpp"
 #include "scheduler/failures/failure_plan.hpp"
@@ -71,6 +74,22 @@ void read_rules(const std::string& path) {
   for (const CollectiveRule& rule : read_collective_rules(SourceText::read(path))) rule.holds(request);
 }
 
+/// Read as tables of three kinds of kernels, then made rows of.
+void read_samples_of(const std::string& path) {
+  const SourceText source = SourceText::read(path);
+  for (const char* name : {"gpu_linear1_fp16.csv", "gpu_allreduce_fp16_2_1.csv", "gpu_firstStage_optimizer_fp16.csv"}) {
+    SampledFolder folder;
+    folder.tables.push_back(read_sampled_table(source, *parse_sampled_name(name)));
+    for (const RegressionRows& rows : regression_rows(folder)) repeat_error(rows);
+  }
+}
+
+/// Read, then asked for a kernel of every regressor.
+void read_operator_profile(const std::string& path) {
+  for (const Regressor& regressor : RegressorProfile::read(SourceText::read(path)).regressors)
+    regressor.predict(std::vector<double>(regressor.of.sizes.size(), 1000.0));
+}
+
 /// Read, then matched with what it says itself.
 void read_measured(const std::string& path) {
   MeasuredTimes measured = read_measured_times(SourceText::read(path));
@@ -115,6 +134,8 @@ constexpr std::array kReaders = {
     FuzzedReader{"flows_hpcc", [](const std::string& path) { import_hpcc_flows(path); }},
     FuzzedReader{"collective_program", read_program},
     FuzzedReader{"collective_rules", read_rules},
+    FuzzedReader{"sampled_table", read_samples_of},
+    FuzzedReader{"operator_profile", read_operator_profile},
     FuzzedReader{"routes", read_routes},
     FuzzedReader{"failure_log", [](const std::string& path) { read_failure_log(SourceText::read(path), ClusterState(4, 8)); }},
     FuzzedReader{"maintenance_plan",

@@ -229,7 +229,7 @@ ShownTime predicted(const OptimesFlags& flags) {
     return ask_source(chip, {flags.op, *shape, type_flag(flags.type)}, flags);
   }
   if (flags.profile.empty()) {
-    fail("missing-flag", "there is nobody to ask", SourcePlace::named("weft optimes predict"),
+    fail("missing-flag", "no source of times is given", SourcePlace::named("weft optimes predict"),
          "give a profile, or --external=COMMAND");
   }
   const RegressorTimes times(read_profile(flags), OutsideRange::extrapolate);

@@ -70,7 +70,8 @@ TEST(ExternalTimes, MayBeAskedFromThreads) {
 
 TEST(ExternalTimes, FaultsNameTheLine) {
   EXPECT_EQ(fault_of({"/nonexistent/chip"}).code, "external-not-started");
-  EXPECT_EQ(fault_of({"/bin/cat"}).code, "external-version");  // says what it is told, without a name
+  // Says what it is told, which has no name.
+  EXPECT_EQ(fault_of({"/bin/cat"}).code, "external-version");
   EXPECT_EQ(fault_of({"/bin/sh", "-c", R"(read g; echo '{"weft_operator_times": 2, "name": "x"}'; read q)"}).code,
             "external-version");
   const Fault ended = fault_of({"/bin/sh", "-c", "exit 3"});

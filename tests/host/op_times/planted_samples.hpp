@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples with a planted time: a GEMM with waves of tiles and a norm bound by memory, with noise of a
-// known size.
+// Samples with a planted time: a GEMM with waves of tiles and a norm bound by memory, with noise of
+// a known size.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 
 namespace weft {
 
-/// 300 Tflop/s in whole waves of 108 tiles of 128 x 128, and 4 us: the planted forward time of a matmul.
+/// 300 Tflop/s in whole waves of 108 tiles of 128 x 128, and 4 us: the planted forward time of a
+/// matmul.
 inline double planted_matmul_us(double rows, double columns, double inner) {
   const double tiles = std::ceil(rows / 128) * std::ceil(columns / 128);
   const double waves = std::ceil(tiles / 108);

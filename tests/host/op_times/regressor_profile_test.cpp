@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regressor profile: read back it predicts the same bits and is the same text; a damaged one, another
-// version and another GPU are refused.
+// Regressor profile: read back it predicts the same bits and is the same text; a damaged one,
+// another version and another GPU are refused.
 #include "host/op_times/regressor_profile.hpp"
 
 #include <google/protobuf/text_format.h>

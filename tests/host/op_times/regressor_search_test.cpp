@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regressor search: a planted time is learnt up to its noise, the same on any number of threads, and
-// test rows are seen by nobody.
+// Regressor search: a planted time is learnt up to its noise, the same on any number of threads,
+// and test rows are seen by nobody.
 #include "host/op_times/regressor_search.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,8 @@ TEST(RegressorSearch, LearnsAPlantedTimeUpToItsNoise) {
     EXPECT_EQ(matmul.fitted_rows + matmul.test_rows, 240U);
     EXPECT_NEAR(static_cast<double>(matmul.test_rows), 48, 12);
   }
-  // Repeats: 1.6 % against one other row of the same noise is sqrt(2) times as much, and less with more.
+  // Repeats: 1.6 % against one other row of the same noise is sqrt(2) times as much, and less with
+  // more.
   const RegressorErrors& norm = regressor_of(profile, "layernorm fp16 forward").errors;
   EXPECT_GT(norm.repeated_rows, 20U);
   EXPECT_NEAR(norm.repeats, 0.02, 0.008);
@@ -112,8 +113,8 @@ TEST(RegressorSearch, StopsWhenToldTo) {
   EXPECT_THROW(fit_regressors(planted_samples(0.02), how), SearchStopped);
 }
 
-// estimate-train-time's tables: all functions of both GPUs, without those whose own repeats are as far
-// apart. A100: clocks differ by a quarter between runs of the same kernel.
+// estimate-train-time's tables: all functions of both GPUs, without those whose own repeats are as
+// far apart. A100: clocks differ by a quarter between runs of the same kernel.
 TEST(RegressorSearch, MeasuredKernelsAreWithinFivePercent) {
   const std::string folder = std::string(WEFT_SOURCE_DIR) + "/../shared/data/kernels/estimate_train_time/";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
@@ -126,8 +127,8 @@ TEST(RegressorSearch, MeasuredKernelsAreWithinFivePercent) {
     for (const Regressor& regressor : profile.regressors) {
       const RegressorErrors& errors = regressor.errors;
       within += errors.test < 0.05 ? 1 : 0;
-      // Ninety rows of a cross entropy do not teach more than 6 %; parameters alone do not tell what an
-      // optimizer takes that launches pace.
+      // Ninety rows of a cross entropy do not teach more than 6 %; parameters alone do not tell
+      // what an optimizer takes that launches pace.
       const bool is_small = errors.fitted_rows < 120;
       if (regressor.of.function == "any_optimizer" || is_small) continue;
       EXPECT_LT(errors.test, std::max(0.05, 1.5 * errors.repeats)) << machine << " " << regressor.of.text();

@@ -26,7 +26,8 @@ Operator matmul(std::uint64_t rows, std::uint64_t columns, std::uint64_t inner) 
   return {"qkv", Matmul{rows, columns, inner, 1}, kHalf};
 }
 
-// 4,096 x 3,072 x 2,048: 32 x 24 tiles are 8 waves of 108, 8 x 108 x 2 x 128^2 x 2,048 / 300e6 us + 4.
+// 4,096 x 3,072 x 2,048: 32 x 24 tiles are 8 waves of 108, 8 x 108 x 2 x 128^2 x 2,048 / 300e6 us +
+// 4.
 TEST(RegressorTimes, AnswersOperatorsByShape) {
   const RegressorTimes times(planted(), OutsideRange::decline);
   const auto forward = times.time_of(matmul(4096, 3072, 2048), OperatorPass::forward);

@@ -88,9 +88,9 @@ TEST(SampledKernel, OperatorsHaveTheSameSizes) {
   EXPECT_FALSE(kernel_of(Convolution{1, 2, 3, 4, 5, 6, 1}));
 }
 
-// linear1 of Llemma: 2 x 16384 x 6144 x 4096 operations; (16384 x 4096 + 4096 x 6144 + 16384 x 6144) x
-// 2 B; 128 x 48 tiles of 128 x 128, which fill 56 and 94 waves of 108 and 132 multiprocessors but for
-// 96/108 and 72/132.
+// linear1 of Llemma: 2 x 16384 x 6144 x 4096 operations; (16384 x 4096 + 4096 x 6144 + 16384 x
+// 6144) x 2 B; 128 x 48 tiles of 128 x 128, which fill 56 and 94 waves of 108 and 132
+// multiprocessors but for 96/108 and 72/132.
 TEST(SampledKernel, FeaturesOfAMatmul) {
   const KernelFeatures features = kernel_features(KernelKind::matmul, sizes("linear1"), 2);
   EXPECT_EQ(features.terms, (std::vector<double>{1, 824633720832.0, 385875968.0}));

@@ -48,8 +48,8 @@ TEST(SampledTables, ColumnsMayStandInAnyOrder) {
   EXPECT_TRUE(read.has_backward);
 }
 
-// 4 x 4096 and 8 x 2048 tokens are the same kernel; of three times the median counts. An operator of
-// that size gets it in BF16, too; its gradients get half of backward's each.
+// 4 x 4096 and 8 x 2048 tokens are the same kernel; of three times the median counts. An operator
+// of that size gets it in BF16, too; its gradients get half of backward's each.
 TEST(SampledTables, LookUpsGoByKernel) {
   const TabledTimes times(folder({table("A100_linear1_fp16.csv",
                                         "mp,b,l,dim,F_dur(us),B_dur(us)\n2,4,4096,4096,10,20\n2,8,2048,4096,12,24\n"
@@ -78,8 +78,8 @@ TEST(SampledTables, RowsOfTwoFilesCountOnce) {
   EXPECT_EQ(rows[1].rows[0].sizes, std::vector<double>{2000});
 }
 
-// Three rows of a kernel, 10, 10 and 20 us: each 10 is off the median of the others, 15, by half; 20 is
-// off 10 by half. A kernel that stands alone tells nothing.
+// Three rows of a kernel, 10, 10 and 20 us: each 10 is off the median of the others, 15, by half;
+// 20 is off 10 by half. A kernel that stands alone tells nothing.
 TEST(SampledTables, RepeatErrorIsThatOfOtherRows) {
   const std::vector<RegressionRows> rows =
       regression_rows(folder({table("A100_gelu_fp16.csv",
@@ -90,8 +90,8 @@ TEST(SampledTables, RepeatErrorIsThatOfOtherRows) {
   EXPECT_DOUBLE_EQ(error.mape, 0.5);
 }
 
-// Messages of 1, 2 and 4: the middle one, 3 us, lies on the geometric mean of 2 and 8, 4 us, but for
-// a third.
+// Messages of 1, 2 and 4: the middle one, 3 us, lies on the geometric mean of 2 and 8, 4 us, but
+// for a third.
 TEST(SampledTables, RepeatErrorOfMessagesIsThatOfNeighbours) {
   const std::vector<RegressionRows> rows =
       regression_rows(folder({table("A100_p2p_fp16_1_2.csv", "shape,nodes,GPUsPerNode,dur(us)\n1,1,2,2\n4,1,2,8\n2,1,2,3\n")}));
