@@ -40,6 +40,10 @@ std::optional<Duration> RegressorTimes::time_of(const Operator& op, OperatorPass
                      prediction.outside, is_declined ? "" : ": extrapolated"));
     if (is_declined) return std::nullopt;
   }
+  if (regressor->errors.test > doubtful_error) {
+    note(fmt::format("{} is answered by {}, whose error on its test rows is {:.0f} %", to_text(op.shape), regressor->of.text(),
+                     100 * regressor->errors.test));
+  }
   constexpr double us_per_s = 1e6;
   return Duration::from_seconds(prediction.time_us * tabled->share / us_per_s);
 }

@@ -47,9 +47,11 @@ class RegressorTimes final : public OperatorTimes {
                                         double bytes) const;
 
   const RegressorProfile& profile() const { return profile_; }
-  /// What was asked outside sampled ranges, by text; the first of them.
+  /// What was asked outside sampled ranges, or of regressors with an error above `doubtful_error`;
+  /// the first by text.
   std::vector<std::string> notes() const;
   static constexpr std::size_t kept_notes_max = 50;
+  static constexpr double doubtful_error = 0.1;
 
  private:
   const Regressor* regressor_for(const Operator& op, const OperatorKernel& kernel, bool is_backward) const;

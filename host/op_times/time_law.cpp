@@ -21,10 +21,10 @@ constexpr double outlier_factor = 16;
 constexpr double outlier_deviations = 8;
 
 /// Each term's coefficient as if the others were nothing, by the rows in which it is dearest: a
-/// tenth of all t / x is below it. Too slow where terms overlap, and too fast nowhere, so that a
-/// time that is wrong has no leverage.
+/// quarter of all t / x is below it. Too slow where terms overlap, and hardly too fast anywhere, so
+/// that a time that is wrong has no leverage.
 TimeLaw first_law(std::span<const std::vector<double>> terms, std::span<const double> times_us) {
-  constexpr std::size_t quantile = 10;
+  constexpr std::size_t quantile = 4;
   TimeLaw law;
   for (std::size_t term = 0; term < terms.front().size(); ++term) {
     std::vector<double> ratios(times_us.size());

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "host/op_times/kernel_features.hpp"
 
 namespace weft::sampled_kernel_test {
