@@ -80,7 +80,9 @@ class RowCollector {
       }
       const double time_us = is_backward ? row.backward_us : row.forward_us;
       const auto [first, is_new] = found.tables.emplace(std::pair(sizes, time_us), table);
-      if (is_new || first->second == table) found.rows.rows.push_back({sizes, time_us, table, row.line});
+      // Two functions may take equally long; two files of one function say the same twice.
+      const bool is_pooled = of.function != samples_.tables[table].name.function;
+      if (is_new || is_pooled || first->second == table) found.rows.rows.push_back({sizes, time_us, table, row.line});
     }
   }
 
