@@ -126,8 +126,8 @@ void check_machine(const std::string& machine) {
   for (const Regressor& regressor : profile.regressors) {
     const RegressorErrors& errors = regressor.errors;
     within += errors.test < 0.05 ? 1 : 0;
-    // A hundred rows of a cross entropy do not teach more than 6 %; parameters alone do not tell what
-    // an optimizer takes that launches pace.
+    // A hundred rows of a cross entropy do not teach more than 6 %; parameters alone do not tell
+    // what an optimizer takes that launches pace.
     constexpr std::uint64_t few_rows = 120;
     if (regressor.of.function == "any_optimizer" || errors.fitted_rows < few_rows) continue;
     EXPECT_LT(errors.test, std::max(0.05, 1.5 * errors.repeats)) << machine << " " << regressor.of.text();
