@@ -27,10 +27,11 @@ build_packages=(
   libbenchmark-dev libboost-graph-dev libcli11-dev libfmt-dev libgtest-dev libprotobuf-dev libpugixml-dev libsimdjson-dev libspdlog-dev
   libeigen3-dev libnlopt-cxx-dev libssl-dev libtbb-dev libxgboost-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
 )
-# What the other compiler, the sanitizers, the house checks, the documents and the kernel sampler need
-# on top. python3-torch is large, 210 MB to fetch and 40 s to install on a bare Debian 12, but without
-# it nothing here runs the sampler's kernels.
-test_packages=(clang clang-format jq libclang-rt-dev lld mkdocs python3 python3-torch)
+# What the other compiler, the sanitizers, the house checks and the documents need on top.
+test_packages=(clang clang-format jq libclang-rt-dev lld mkdocs python3)
+# What the kernel sampler runs its kernels with: 210 MB to fetch and 40 s to install on a bare Debian
+# 12, so that only --long asks for it. Where it is there, every run has these tests.
+sampler_packages=(python3-torch)
 # What Debian packages are built with, and what tries them (tests/packaging/debian_check).
 package_packages=(dpkg-dev file gzip)
 package_test_packages=(debootstrap)

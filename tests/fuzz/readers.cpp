@@ -31,6 +31,10 @@
 #include "workloads/formats/workload_reader.hpp"
 #include "workloads/job_traces/job_trace_reader.hpp"
 #include "workloads/measurements/measurement_tables.hpp"
+#include "workloads/models/model_components.hpp"
+#include "workloads/models/model_reader.hpp"
+#include "workloads/plans/held_parameters.hpp"
+#include "workloads/plans/plan_reader.hpp"
 
 namespace weft {
 
@@ -90,6 +94,19 @@ void read_operator_profile(const std::string& path) {
     regressor.predict(std::vector<double>(regressor.of.sizes.size(), 1000.0));
 }
 
+/// Read, then counted.
+void read_model_and_count(const std::string& path) { parameter_count(read_model(SourceText::read(path))); }
+
+/// Read for a small model, then asked what ranks hold.
+void read_plan_and_hold(const std::string& path) {
+  static const ModelDescription model = read_model(SourceText("model", R"(transformer {
+    layers: 8 hidden: 64 vocabulary: 1000 sequence: 128 attention { heads: 8 } mlp { width: 128 activation: SWIGLU }
+    experts { count: 8 top_k: 2 width: 64 } norm: RMS_NORM positions { kind: ROTARY } })"));
+  const ParallelPlan plan =
+      load_plan({.name = path, .overrides = {}, .gpus = {}}, *model.transformer(), SourcePlace::named("plan"));
+  for (std::size_t i = 0; i < plan.layout.size(); ++i) held_by_position(*model.transformer(), plan, i);
+}
+
 /// Read, then matched with what it says itself.
 void read_measured(const std::string& path) {
   MeasuredTimes measured = read_measured_times(SourceText::read(path));
@@ -136,6 +153,8 @@ constexpr std::array kReaders = {
     FuzzedReader{"collective_rules", read_rules},
     FuzzedReader{"sampled_table", read_samples_of},
     FuzzedReader{"operator_profile", read_operator_profile},
+    FuzzedReader{"model", read_model_and_count},
+    FuzzedReader{"plan", read_plan_and_hold},
     FuzzedReader{"routes", read_routes},
     FuzzedReader{"failure_log", [](const std::string& path) { read_failure_log(SourceText::read(path), ClusterState(4, 8)); }},
     FuzzedReader{"maintenance_plan",

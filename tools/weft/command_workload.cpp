@@ -258,7 +258,10 @@ void add_workload_command(CLI::App& app, Action& action) {
       "  weft workload make --model=llama3_70b --plan=llama3_70b_nemo --gpus=64 --set=zero_stage=0\n"
       "  weft workload make --template=collectives --set=ranks=16 --set=size=1GiB --out=ar.textproto\n"
       "  weft run --topology=cluster.textproto --workload=ar.textproto");
-  make_command->callback([flags, &action] { action = [flags] { return make(*flags); }; });
+  make_command->callback([flags, &action] {
+    if (flags->template_name.empty() && flags->model.empty()) throw CLI::RequiredError("--template, or --model and --plan");
+    action = [flags] { return make(*flags); };
+  });
 }
 
 }  // namespace weft

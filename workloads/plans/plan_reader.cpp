@@ -24,11 +24,13 @@ namespace pb = plan_file;
 constexpr std::uint32_t ways_max = 1U << 20;
 constexpr std::uint64_t size_max = 1ULL << 32;
 
+SourcePlace place_of_override(const std::string& setting) { return SourcePlace::named(fmt::format("--set={}", setting)); }
+
 /// Fills a plan from its file and the model, and adds what is wrong to the diagnostics.
 class PlanFiller {
  public:
-  PlanFiller(const pb::Plan& file, FieldPlaces places, Diagnostics& diagnostics)
-      : file_(file), places_(places), diagnostics_(diagnostics) {}
+  PlanFiller(const pb::Plan& file, FieldPlaces places, const std::vector<std::string>& overrides, Diagnostics& diagnostics)
+      : file_(file), places_(places), overrides_(overrides), diagnostics_(diagnostics) {}
 
   ParallelPlan fill(const TransformerModel& model, const std::optional<std::uint64_t>& gpus) {
     plan_.name = file_.name();
@@ -73,7 +75,15 @@ class PlanFiller {
 
  private:
   void error(const char* code, std::string text, const char* field, std::string help = "") {
-    diagnostics_.error(code, std::move(text), places_.of(file_, field), std::move(help));
+    diagnostics_.error(code, std::move(text), place_of_field(field), std::move(help));
+  }
+
+  /// The last override of the field or of something in it, else where it stands in the file.
+  SourcePlace place_of_field(const std::string& field) const {
+    for (auto setting = overrides_.rbegin(); setting != overrides_.rend(); ++setting) {
+      if (setting->substr(0, setting->find_first_of(".=")) == field) return place_of_override(*setting);
+    }
+    return places_.of(file_, field);
   }
 
   std::uint32_t ways(const char* field, std::uint32_t value) {
@@ -118,7 +128,7 @@ class PlanFiller {
     if (plan_.schedule.empty()) plan_.schedule = file_.virtual_pipeline() > 1 ? "interleaved_1f1b" : "1f1b";
     std::uint32_t chunks = 1;
     try {
-      const PipelineScheduleMaker& maker = find_module(pipeline_schedules(), plan_.schedule, places_.of(file_, "schedule")).make;
+      const PipelineScheduleMaker& maker = find_module(pipeline_schedules(), plan_.schedule, place_of_field("schedule")).make;
       chunks = maker.chunks;
       plan_.placement = maker.placement;
     } catch (const InputError& unknown) {
@@ -152,16 +162,19 @@ class PlanFiller {
     const auto kind = given.kind() == pb::PRECISION_KIND_UNSPECIFIED ? PrecisionKind::megatron_bf16
                                                                      : static_cast<PrecisionKind>(given.kind() - 1);
     plan_.precision = precision_of(kind);
-    const FieldPlaces inside = places_.inside(file_, "precision");
-    set_type(given, inside, "parameters", given.parameters(), plan_.precision.parameters);
-    set_type(given, inside, "gradients", given.gradients(), plan_.precision.gradients);
+    set_type("parameters", given.parameters(), plan_.precision.parameters);
+    set_type("gradients", given.gradients(), plan_.precision.gradients);
     if (!given.gradients().empty()) plan_.precision.reduced_gradients = plan_.precision.gradients;
-    set_type(given, inside, "reduced_gradients", given.reduced_gradients(), plan_.precision.reduced_gradients);
-    set_type(given, inside, "moments", given.moments(), plan_.precision.moments);
+    set_type("reduced_gradients", given.reduced_gradients(), plan_.precision.reduced_gradients);
+    set_type("moments", given.moments(), plan_.precision.moments);
   }
 
-  void set_type(const pb::Precision& given, const FieldPlaces& inside, const char* field, const std::string& name,
-                ElementType& type) {
+  SourcePlace place_of_type(const char* field) const {
+    const SourcePlace overridden = place_of_field("precision");
+    return overridden.line > 0 ? places_.inside(file_, "precision").of(file_.precision(), field) : overridden;
+  }
+
+  void set_type(const char* field, const std::string& name, ElementType& type) {
     if (name.empty()) return;
     if (const std::optional<ElementType> found = element_type_named(name)) {
       type = *found;
@@ -169,7 +182,7 @@ class PlanFiller {
     }
     std::vector<std::string> names;
     for (const ElementType& known : element_types()) names.emplace_back(known.name);
-    diagnostics_.error("unknown-dtype", fmt::format("there is no type {}", in_quotes(name)), inside.of(given, field),
+    diagnostics_.error("unknown-dtype", fmt::format("there is no type {}", in_quotes(name)), place_of_type(field),
                        suggestion(name, names, "type"));
   }
 
@@ -200,6 +213,7 @@ class PlanFiller {
 
   const pb::Plan& file_;
   FieldPlaces places_;
+  const std::vector<std::string>& overrides_;
   Diagnostics& diagnostics_;
   ParallelPlan plan_;
 };
@@ -226,9 +240,9 @@ ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model
   const TextprotoDocument document(source, file, diagnostics);
   diagnostics.throw_if_errors();
   for (const std::string& setting : request.overrides) {
-    override_field(file, setting, SourcePlace::named(fmt::format("--set={}", setting)));
+    override_field(file, setting, place_of_override(setting));
   }
-  ParallelPlan plan = PlanFiller(file, document.places(), diagnostics).fill(model, request.gpus);
+  ParallelPlan plan = PlanFiller(file, document.places(), request.overrides, diagnostics).fill(model, request.gpus);
   diagnostics.throw_if_errors();
   if (plan.name.empty()) plan.name = source.name();
   return plan;
