@@ -38,7 +38,8 @@ std::string text_of_status(int status) {
   return fmt::format("ended with status {}", WEXITSTATUS(status));
 }
 
-/// What a new process begins with: the socket as input and output, and signals as usual.
+/// What a new process begins with: the socket as input and output, signals as usual, and a process
+/// group of its own, which whatever it starts belongs to.
 class SpawnSettings {
  public:
   explicit SpawnSettings(int socket) {
@@ -51,7 +52,8 @@ class SpawnSettings {
     posix_spawnattr_setsigmask(&attributes_, &signals);
     for (const int signal : {SIGPIPE, SIGINT, SIGTERM}) sigaddset(&signals, signal);
     posix_spawnattr_setsigdefault(&attributes_, &signals);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   ~SpawnSettings() {
     posix_spawn_file_actions_destroy(&files_);
@@ -166,12 +168,14 @@ std::string LineProcess::stop() {
   if (process_ == not_reaped) return text_of_status(status_);
   close(socket_);
   socket_ = -1;
+  const pid_t group = process_;
   for (const int signal : {SIGTERM, SIGKILL}) {
-    if (wait_for(patience_with_end)) return text_of_status(status_);
-    kill(process_, signal);
+    if (wait_for(patience_with_end)) break;
+    kill(-group, signal);
   }
-  while (!wait_for(patience_with_end)) {
-  }
+  while (process_ != not_reaped) wait_for(patience_with_end);
+  // What the program had started and left behind.
+  kill(-group, SIGKILL);
   return text_of_status(status_);
 }
 

@@ -7,7 +7,8 @@
 // standard error is that of this process. Both ends of the conversation are one socket, so that a
 // program that is gone is an error here and no signal.
 // Invariants: 1. the process is waited for before the object is gone: it is told by the end of its
-// input, after a second by SIGTERM, after another by SIGKILL. 2. After a failure it is stopped.
+// input, after a second by SIGTERM, after another by SIGKILL; what it started goes with it. 2.
+// After a failure it is stopped.
 // Threads: belongs to one thread at a time.
 #pragma once
 
