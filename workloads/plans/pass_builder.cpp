@@ -27,14 +27,14 @@ void PassBuilder::exchange(std::string_view name, Bytes input, bool is_return) {
   const std::size_t before = steps_.size();
   collective(name, PlanAxis::expert, CollectiveType::all_to_all, input);
   if (steps_.size() == before) return;
-  auto& step = std::get<CollectiveStep>(steps_.back().what);
+  auto& step = std::get<AxisCollective>(steps_.back().what);
   (is_return ? step.returns_by_load : step.goes_by_load) = true;
 }
 
 PassBuilder::After PassBuilder::collective_after(std::string_view name, PlanAxis axis, CollectiveType type, Bytes input,
                                                  const After& after) {
   if (size_of(axis, plan_) == 1 || input == Bytes::zero()) return after;
-  return {add({name, CollectiveStep{.axis = axis, .type = type, .input = input}, after})};
+  return {add({name, AxisCollective{.axis = axis, .type = type, .input = input}, after})};
 }
 
 PassBuilder::After PassBuilder::shift_after(std::string_view name, PlanAxis axis, Bytes bytes, const After& after) {

@@ -41,7 +41,7 @@ struct StepAsOp {
     op.duration = time_of(step, clock);
     return op;
   }
-  Op operator()(const CollectiveStep& step) const {
+  Op operator()(const AxisCollective& step) const {
     Op op;
     op.kind = OpKind::collective;
     op.collective = step.type;

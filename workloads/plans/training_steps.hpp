@@ -60,7 +60,7 @@ struct ComputeStep {
   std::vector<TimedOperator> operators;
 };
 
-struct CollectiveStep {
+struct AxisCollective {
   PlanAxis axis = PlanAxis::tensor;
   CollectiveType type = CollectiveType::all_reduce;
   Bytes input;                   ///< as Op::bytes; of an all_to_all on even load
@@ -76,7 +76,7 @@ struct ShiftStep {
 
 struct TrainingStep {
   std::string_view name;
-  std::variant<ComputeStep, CollectiveStep, ShiftStep> what;
+  std::variant<ComputeStep, AxisCollective, ShiftStep> what;
   /// Steps of the same pass, by index, that end before it begins; none: it begins with the pass.
   std::vector<std::uint32_t> after;
 };

@@ -84,7 +84,7 @@ void add_split_tables(Workload& workload, const TransformerModel& model, const P
   const TrainingSteps steps(model, plan);
   Bytes sent;
   for (const TrainingStep& step : steps.layer(true).forward) {
-    const auto* collective = std::get_if<CollectiveStep>(&step.what);
+    const auto* collective = std::get_if<AxisCollective>(&step.what);
     if (collective != nullptr && collective->goes_by_load) sent = collective->input;
   }
   std::vector<Bytes> to;
