@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
-#include "core/text/params.hpp"
 #include "core/text/textproto.hpp"
 #include "workloads/model.pb.h"
 #include "workloads/models/model_components.hpp"
@@ -196,12 +195,12 @@ TransformerModel read_transformer(const pb::Transformer& given, const FieldsOf<p
   model.attention.query_key_norm = given.attention().query_key_norm();
   if (given.has_experts()) model.experts = read_experts(given.experts(), fields.inside("experts", given.experts()), model.layers);
   const FieldsOf<pb::Mlp> mlp = fields.inside("mlp", given.mlp());
-  const bool has_dense_layers = !model.experts || model.experts->first_dense_layers > 0;
   if (!given.has_mlp()) {
     fields.error("missing-field", "mlp is missing", "mlp", "write mlp { width: ... activation: ... }; experts have its activation",
                  true);
   } else {
-    model.mlp.width = has_dense_layers ? mlp.required("width", given.mlp().width()) : mlp.within("width", given.mlp().width());
+    model.mlp.width =
+        model.dense_layers() > 0 ? mlp.required("width", given.mlp().width()) : mlp.within("width", given.mlp().width());
     model.mlp.activation = read_choice<Activation>(mlp, "activation", given.mlp().activation());
     model.mlp.bias = given.mlp().bias();
   }
@@ -285,10 +284,7 @@ UNetModel read_unet(const pb::UNet& given, const FieldsOf<pb::UNet>& fields) {
   return model;
 }
 
-/// One of the presets, read.
-ModelDescription preset_model(const ModelPreset& preset) {
-  return read_model(SourceText(fmt::format("model {}", preset.name), std::string(preset.text)));
-}
+constexpr std::string_view model_kind = "model";
 
 }  // namespace
 
@@ -322,19 +318,13 @@ ModelDescription read_model(const SourceText& source) {
 }
 
 ModelDescription load_model(const std::string& name, const SourcePlace& place) {
-  if (name.find_first_of("./") != std::string::npos) return read_model(SourceText::read(name));
-  std::vector<std::string> names;
-  for (const ModelPreset& preset : model_presets()) {
-    if (preset.name == name) return preset_model(preset);
-    names.emplace_back(preset.name);
-  }
-  fail_unknown_module("model", name, names, place);
+  return read_model(file_or_preset(name, model_presets(), model_kind, place));
 }
 
 std::vector<std::string> model_summaries() {
   std::vector<std::string> summaries;
-  for (const ModelPreset& preset : model_presets()) {
-    const ModelDescription model = preset_model(preset);
+  for (const PresetText& preset : model_presets()) {
+    const ModelDescription model = read_model(source_of(preset, model_kind));
     const std::uint64_t parameters = parameter_count(model);
     const std::uint64_t active = active_parameter_count(model);
     const std::string count = active == parameters ? fmt::format("{} parameters", parameters)

@@ -8,10 +8,10 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/text/diagnostics_fwd.hpp"
+#include "core/text/preset_text.hpp"
 #include "core/text/source_text.hpp"
 #include "workloads/models/model.hpp"
 
@@ -27,13 +27,8 @@ ModelDescription load_model(const std::string& name, const SourcePlace& place);
 
 // --- Presets ---
 
-struct ModelPreset {
-  std::string_view name;  ///< "llama3_8b"
-  std::string_view text;  ///< as a file
-};
-
 /// Every model that needs no file.
-std::span<const ModelPreset> model_presets();
+std::span<const PresetText> model_presets();
 
 /// A paragraph on each preset, in their order: name, parameters, origin.
 std::vector<std::string> model_summaries();

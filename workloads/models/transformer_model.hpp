@@ -110,6 +110,8 @@ struct TransformerModel {
   std::optional<ImageInput> images;
 
   bool is_causal() const { return !images; }
+  /// Layers without experts; they come first.
+  std::uint64_t dense_layers() const { return experts ? experts->first_dense_layers : layers; }
   bool has_experts(std::uint64_t layer) const { return experts && layer >= experts->first_dense_layers; }
 
   friend bool operator==(const TransformerModel&, const TransformerModel&) = default;

@@ -218,22 +218,12 @@ class PlanFiller {
   ParallelPlan plan_;
 };
 
-SourceText text_of(const PlanPreset& preset) { return SourceText(fmt::format("plan {}", preset.name), std::string(preset.text)); }
-
-SourceText text_named(const std::string& name, const SourcePlace& place) {
-  if (name.find_first_of("./") != std::string::npos) return SourceText::read(name);
-  std::vector<std::string> names;
-  for (const PlanPreset& preset : plan_presets()) {
-    if (preset.name == name) return text_of(preset);
-    names.emplace_back(preset.name);
-  }
-  fail_unknown_module("plan", name, names, place);
-}
+constexpr std::string_view plan_kind = "plan";
 
 }  // namespace
 
 ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model, const SourcePlace& place) {
-  const SourceText source = text_named(request.name, place);
+  const SourceText source = file_or_preset(request.name, plan_presets(), plan_kind, place);
   source.require_utf8_text("plan");
   Diagnostics diagnostics;
   pb::Plan file;
@@ -250,8 +240,8 @@ ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model
 
 std::vector<std::string> plan_summaries() {
   std::vector<std::string> summaries;
-  for (const PlanPreset& preset : plan_presets()) {
-    const SourceText source = text_of(preset);
+  for (const PresetText& preset : plan_presets()) {
+    const SourceText source = source_of(preset, plan_kind);
     Diagnostics diagnostics;
     pb::Plan file;
     const TextprotoDocument document(source, file, diagnostics);

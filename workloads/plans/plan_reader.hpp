@@ -12,10 +12,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/text/diagnostics_fwd.hpp"
+#include "core/text/preset_text.hpp"
 #include "workloads/plans/parallel_plan.hpp"
 
 namespace weft {
@@ -33,13 +33,8 @@ ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model
 
 // --- Presets ---
 
-struct PlanPreset {
-  std::string_view name;  ///< "llama3_405b_mlperf"
-  std::string_view text;  ///< as a file
-};
-
 /// Every plan that needs no file.
-std::span<const PlanPreset> plan_presets();
+std::span<const PresetText> plan_presets();
 
 /// A paragraph on each preset, in their order: name, origin.
 std::vector<std::string> plan_summaries();

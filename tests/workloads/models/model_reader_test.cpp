@@ -42,7 +42,7 @@ TEST(ModelReader, FillsDefaults) {
 
 TEST(ModelReader, ReadsEveryPresetAndItsOrigin) {
   std::set<std::string_view> names;
-  for (const ModelPreset& preset : model_presets()) {
+  for (const PresetText& preset : model_presets()) {
     const ModelDescription model = load_model(std::string(preset.name), SourcePlace::named("test"));
     EXPECT_FALSE(model.origin.empty()) << preset.name;
     EXPECT_TRUE(names.insert(preset.name).second);
