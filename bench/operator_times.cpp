@@ -120,7 +120,7 @@ bool is_impossible(const Gpu& gpu, const Sample& sample) {
   ideal.matmul_efficiency = ideal.vector_efficiency = ideal.memory_efficiency = 1.0;
   const double operations_s = sample.operations() / ideal.product_rate(*matrix_type_of(sample.op.type)).value();
   double bytes = 0;
-  const double element = sample.op.type.bits / 8.0;
+  const double element = sample.op.type.bytes();
   if (const auto* rows = std::get_if<RowWise>(&sample.op.shape)) {
     bytes = traffic_of(*rows, element, sample.pass, KernelFusion::fused).bytes;
   } else if (const auto* step = std::get_if<OptimizerStep>(&sample.op.shape)) {
@@ -449,10 +449,10 @@ double calibration_error(const std::vector<const Group*>& groups, const std::vec
       if (!group->is_for_calibration(sample) || std::ranges::find(passes, sample.pass) == passes.end()) continue;
       double error = 0;
       if (const auto* attention = std::get_if<FusedAttention>(&sample.op.shape)) {
-        error = plan_attention(gpu, *matrix_type_of(sample.op.type), sample.op.type.bits / 8.0, *attention, sample.pass, kernel)
-                        .time_s /
-                    sample.measured_s -
-                1.0;
+        error =
+            plan_attention(gpu, *matrix_type_of(sample.op.type), sample.op.type.bytes(), *attention, sample.pass, kernel).time_s /
+                sample.measured_s -
+            1.0;
       } else {
         error = relative_error(gpu, settings, sample);
       }

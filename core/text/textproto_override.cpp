@@ -3,7 +3,6 @@
 
 #include <google/protobuf/descriptor.h>
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/plain_number.hpp"
 
 namespace weft {
 
@@ -23,15 +23,6 @@ using google::protobuf::EnumValueDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-
-/// The number that the whole text is.
-template <class Number>
-std::optional<Number> number_of(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// Sets one field of one message from a text.
 class FieldSetter {
@@ -76,7 +67,7 @@ class FieldSetter {
 
   template <class Number>
   Number read(const std::string& text, const char* what) const {
-    const std::optional<Number> number = number_of<Number>(text);
+    const std::optional<Number> number = plain_number<Number>(text);
     if (!number) bad(text, what);
     return *number;
   }

@@ -126,7 +126,7 @@ std::optional<std::string> AnalyticalTimes::missing(const Operator& op, Operator
 std::optional<Duration> AnalyticalTimes::time_of(const Operator& op, OperatorPass pass) const {
   if (missing(op, pass)) return std::nullopt;
   const MatrixType type = *matrix_type_of(op.type);
-  const double element_bytes = static_cast<double>(op.type.bits) / Bytes::of(1).in_bits();
+  const double element_bytes = op.type.bytes();
   const auto streamed = [&](const MemoryTraffic& traffic) {
     return traffic.kernels * gpu_.kernel_overhead.in_s() + traffic.bytes / gpu_.memory_bytes_per_s();
   };
@@ -148,7 +148,7 @@ std::optional<Duration> AnalyticalTimes::time_of(const Operator& op, OperatorPas
   } else if (const auto* lookup = std::get_if<EmbeddingLookup>(&op.shape)) {
     time_s = streamed(traffic_of(*lookup, element_bytes, pass));
   } else {
-    const double gradient_bytes = static_cast<double>(settings_.gradient_type.bits) / Bytes::of(1).in_bits();
+    const double gradient_bytes = settings_.gradient_type.bytes();
     time_s = streamed(traffic_of(std::get<OptimizerStep>(op.shape), element_bytes, gradient_bytes, settings_.kernels));
   }
   // Nobody waits a year for an operator; sizes beyond are mistakes, not shapes.

@@ -15,8 +15,6 @@ namespace weft {
 
 namespace {
 
-constexpr double bits_of_a_byte = 8;
-
 bool is_half(ElementType type) { return type.name == "FP16" || type.name == "BF16"; }
 
 }  // namespace
@@ -62,7 +60,7 @@ RegressorPrediction Regressor::predict(std::span<const double> sizes) const {
     prediction.outside += fmt::format("{}{} {:.6g} is {} {:.6g}", prediction.outside.empty() ? "" : ", ", names[i], values[i],
                                       is_below ? "below" : "above", end);
   }
-  const double bytes_each = of.type.bits / bits_of_a_byte;
+  const double bytes_each = of.type.bytes();
   const double at_law = law.time_us(kernel_features(of.kernel.kind, sizes, bytes_each).terms);
   const KernelFeatures inside = kernel_features(of.kernel.kind, moved, bytes_each);
   prediction.time_us = at_law * portable_exp(trees.predict(inside.features));

@@ -250,7 +250,6 @@ Regressor fit_regressor(const Learning& learning, const RegressorSearch& how) {
 std::span<const TreeSettings> tree_candidates() { return kTreeCandidates; }
 
 RegressorProfile fit_regressors(const SampledFolder& samples, const RegressorSearch& how) {
-  constexpr double byte_bits = 8;
   RegressorProfile profile;
   profile.gpu = samples.gpu;
   profile.weft_version = version_text();
@@ -271,7 +270,7 @@ RegressorProfile fit_regressors(const SampledFolder& samples, const RegressorSea
     Learning& learning = learnings.emplace_back();
     learning.rows = &rows;
     for (const RegressionRow& row : rows.rows) {
-      learning.kernels.push_back(kernel_features(rows.of.kernel.kind, row.sizes, rows.of.type.bits / byte_bits));
+      learning.kernels.push_back(kernel_features(rows.of.kernel.kind, row.sizes, rows.of.type.bytes()));
     }
   }
   if (learnings.empty()) {

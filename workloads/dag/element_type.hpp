@@ -19,6 +19,8 @@ struct ElementType {
   std::string_view name;  ///< as the enum of workload.proto spells it
   int bits = 0;
 
+  double bytes() const { return bits / Bytes::of(1).in_bits(); }
+
   bool operator==(const ElementType&) const = default;
 };
 
