@@ -159,7 +159,7 @@ void count(const Components& rows, std::uint64_t instances, const TransformerMod
 
 std::vector<ComponentCount> transformer_counts(const TransformerModel& model) {
   std::vector<ComponentCount> counts;
-  const std::uint64_t dense = model.experts ? std::min(model.layers, model.experts->first_dense_layers) : model.layers;
+  const std::uint64_t dense = model.dense_layers();
   count(input_components(model, model.vocabulary), 1, model, counts);
   if (dense > 0) count(layer_components(model, false), dense, model, counts);
   if (dense < model.layers) count(layer_components(model, true), model.layers - dense, model, counts);

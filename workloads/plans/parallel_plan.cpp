@@ -48,8 +48,7 @@ class PlanRules {
              fmt::format("tensor_parallel = {} and {} heads of keys and values do not divide each other", tensor, groups),
              "ranks have whole heads of keys and values, or several ranks have copies of one");
     }
-    const bool has_dense_layers = !model_.experts || model_.experts->first_dense_layers > 0;
-    if (has_dense_layers) divides("tensor_parallel", tensor, "the MLP's width", model_.mlp.width);
+    if (model_.dense_layers() > 0) divides("tensor_parallel", tensor, "the MLP's width", model_.mlp.width);
     if (plan_.sequence_parallel && tensor == 1) {
       broken("sequence_parallel", "sequence parallelism is among tensor-parallel ranks, and there is one",
              "leave it out, or raise tensor_parallel");
@@ -144,6 +143,10 @@ class PlanRules {
 };
 
 }  // namespace
+
+PipelineSizes pipeline_sizes(const ParallelPlan& plan) {
+  return {.stages = plan.pipeline, .microbatches = static_cast<std::uint32_t>(plan.microbatches()), .chunks = plan.chunks};
+}
 
 std::uint64_t padded_vocabulary(const TransformerModel& model, const ParallelPlan& plan) {
   const std::uint64_t multiple = std::uint64_t{plan.vocabulary_multiple} * plan.tensor;

@@ -69,6 +69,10 @@ struct ParallelPlan {
   bool fused_attention = true;
   std::uint32_t vocabulary_multiple = 1;
 
+  bool shards_optimizer() const { return zero_stage >= 1; }
+  bool shards_gradients() const { return zero_stage >= 2; }
+  bool shards_parameters() const { return zero_stage >= 3; }
+
   std::uint64_t stage_ranks() const { return std::uint64_t{tensor} * context * data; }
   std::uint64_t ranks() const { return stage_ranks() * pipeline; }
   std::uint64_t positions() const { return std::uint64_t{pipeline} * chunks; }
@@ -85,6 +89,9 @@ struct ParallelPlan {
   /// Of one microbatch where norms, residuals and routers work.
   std::uint64_t tokens_between_blocks() const { return sequence_parallel ? tokens() / tensor : tokens(); }
 };
+
+/// Its pipeline, for pipeline.hpp's functions; without times.
+PipelineSizes pipeline_sizes(const ParallelPlan& plan);
 
 /// The vocabulary that training allocates.
 std::uint64_t padded_vocabulary(const TransformerModel& model, const ParallelPlan& plan);

@@ -21,7 +21,6 @@ std::vector<PlanUnit> units_of(const TransformerModel& model, const ParallelPlan
 }
 
 std::vector<GradientBucket> buckets_of(const std::vector<PlanUnit>& units, const ParallelPlan& plan) {
-  constexpr std::uint32_t zero_of_parameters = 3;
   std::vector<GradientBucket> buckets;
   for (const bool is_expert : {false, true}) {
     GradientBucket open;
@@ -32,7 +31,7 @@ std::vector<GradientBucket> buckets_of(const std::vector<PlanUnit>& units, const
         open.first_unit = unit;
         open.parameters += parameters;
       }
-      const bool is_full = open.parameters >= plan.gradient_bucket || plan.zero_stage == zero_of_parameters || unit == 0;
+      const bool is_full = open.parameters >= plan.gradient_bucket || plan.shards_parameters() || unit == 0;
       if (!is_full || open.parameters == 0) continue;
       buckets.push_back(open);
       open.parameters = 0;

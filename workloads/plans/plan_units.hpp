@@ -36,6 +36,8 @@ struct GradientBucket {
   std::uint64_t parameters = 0;
   bool is_expert = false;
 
+  /// What one of so many ranks has of it, rounded up.
+  std::uint64_t share(std::uint64_t ranks) const { return (parameters + ranks - 1) / ranks; }
   bool has(std::size_t unit) const { return first_unit <= unit && unit <= last_unit; }
 };
 

@@ -21,8 +21,7 @@ class VolumeCounter {
       : model_(model), plan_(plan), stage_(stage), microbatches_(plan.microbatches()) {}
 
   std::vector<PlanVolume> count() {
-    const PipelineSizes sizes{
-        .stages = plan_.pipeline, .microbatches = static_cast<std::uint32_t>(microbatches_), .chunks = plan_.chunks};
+    const PipelineSizes sizes = pipeline_sizes(plan_);
     for (std::uint32_t chunk = 0; chunk < plan_.chunks; ++chunk)
       count_position(sizes, position_of(sizes, plan_.placement, stage_, chunk));
     count_tied();
@@ -167,12 +166,12 @@ class VolumeCounter {
     for (const GradientBucket& bucket : buckets_of(units, plan_)) {
       const PlanAxis axis = bucket.is_expert ? PlanAxis::expert_replicas : PlanAxis::replicas;
       const std::uint64_t ranks = size_of(axis, plan_);
-      const std::uint64_t reductions = plan_.zero_stage >= 2 ? microbatches_ : 1;
-      add(axis, plan_.zero_stage == 0 ? CollectiveType::all_reduce : CollectiveType::reduce_scatter, reductions,
+      const std::uint64_t reductions = plan_.shards_gradients() ? microbatches_ : 1;
+      add(axis, plan_.shards_optimizer() ? CollectiveType::reduce_scatter : CollectiveType::all_reduce, reductions,
           bytes_of(bucket.parameters, plan_.precision.reduced_gradients));
-      if (plan_.zero_stage == 0) continue;
-      const std::uint64_t gathers = plan_.zero_stage == 3 ? 2 * microbatches_ : 1;
-      add(axis, CollectiveType::all_gather, gathers, bytes_of((bucket.parameters + ranks - 1) / ranks, plan_.precision.parameters));
+      if (!plan_.shards_optimizer()) continue;
+      const std::uint64_t gathers = plan_.shards_parameters() ? 2 * microbatches_ : 1;
+      add(axis, CollectiveType::all_gather, gathers, bytes_of(bucket.share(ranks), plan_.precision.parameters));
     }
   }
 

@@ -17,11 +17,6 @@ namespace {
 
 using After = RoleScript::After;
 
-constexpr std::uint32_t zero_of_gradients = 2;
-constexpr std::uint32_t zero_of_parameters = 3;
-
-std::uint64_t shared(std::uint64_t number, std::uint64_t ranks) { return (number + ranks - 1) / ranks; }
-
 void wait_for(After& after, const After& more) {
   for (const std::uint32_t op : more) {
     if (std::find(after.begin(), after.end(), op) == after.end()) after.push_back(op);
@@ -97,12 +92,7 @@ class StageWriter {
  public:
   StageWriter(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups, const StageParts& parts,
               const PipelineOrder& order, std::uint32_t stage)
-      : plan_(plan),
-        groups_(groups),
-        parts_(parts),
-        order_(order),
-        stage_(stage),
-        sizes_{.stages = plan.pipeline, .microbatches = static_cast<std::uint32_t>(plan.microbatches()), .chunks = plan.chunks} {
+      : plan_(plan), groups_(groups), parts_(parts), order_(order), stage_(stage), sizes_(pipeline_sizes(plan)) {
     for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) {
       Position position;
       position.number = position_of(sizes_, order.placement, stage, chunk);
@@ -116,7 +106,7 @@ class StageWriter {
   }
 
   RoleDag write() {
-    if (gathers_ahead()) {
+    if (gathers_once() && plan_.overlap_parameters) {
       for (Position& position : positions_) gather_all(position);
     }
     for (const PipelinePass& pass : order_.devices[stage_]) run(pass);
@@ -126,9 +116,8 @@ class StageWriter {
   }
 
  private:
-  bool is_sharded() const { return plan_.zero_stage > 0; }
-  bool gathers_ahead() const { return is_sharded() && plan_.zero_stage < zero_of_parameters && plan_.overlap_parameters; }
-  bool gathers_behind() const { return is_sharded() && plan_.zero_stage < zero_of_parameters && !plan_.overlap_parameters; }
+  /// Parameters are gathered once per iteration.
+  bool gathers_once() const { return plan_.shards_optimizer() && !plan_.shards_parameters(); }
 
   // --- Passes ---
 
@@ -266,7 +255,7 @@ class StageWriter {
   After gather(const Position& position, const GradientBucket& bucket, const std::string& prefix, const After& after) {
     const PlanGroup group = replicas_of(bucket);
     if (group.size == 1) return {};
-    const Bytes share = checked_tensor_size(shared(bucket.parameters, group.size), plan_.precision.parameters);
+    const Bytes share = checked_tensor_size(bucket.share(group.size), plan_.precision.parameters);
     return {script_.collective(fmt::format("{}.{}", prefix, name_of(position, bucket)), CollectiveType::all_gather,
                                group.communicator, share, after)};
   }
@@ -278,7 +267,7 @@ class StageWriter {
   }
 
   void need_parameters(Position& position, std::size_t unit, const char* pass, std::uint32_t microbatch) {
-    if (plan_.zero_stage < zero_of_parameters) {
+    if (!plan_.shards_parameters()) {
       for (std::size_t i = 0; i < position.buckets.size(); ++i) {
         if (position.buckets[i].has(unit)) wait_for(last_, std::exchange(position.gathers[i], {}));
       }
@@ -299,11 +288,11 @@ class StageWriter {
 
   void gradients_of(Position& position, std::size_t unit, std::uint32_t microbatch) {
     const bool is_complete = position.weights_done == sizes_.microbatches;
-    const bool goes_now = plan_.zero_stage >= zero_of_gradients || (is_complete && plan_.overlap_gradients);
+    const bool goes_now = plan_.shards_gradients() || (is_complete && plan_.overlap_gradients);
     if (!goes_now) return;
     for (const GradientBucket& bucket : position.buckets) {
       if (bucket.first_unit != unit) continue;
-      const bool each_time = plan_.zero_stage >= zero_of_gradients && sizes_.microbatches > 1;
+      const bool each_time = plan_.shards_gradients() && sizes_.microbatches > 1;
       reduce(position, bucket, each_time ? fmt::format("grads.{}", microbatch) : "grads");
     }
   }
@@ -312,13 +301,13 @@ class StageWriter {
     const PlanGroup group = replicas_of(bucket);
     if (group.size == 1) return;
     reductions_.push_back(script_.collective(fmt::format("{}.{}", prefix, name_of(position, bucket)),
-                                             is_sharded() ? CollectiveType::reduce_scatter : CollectiveType::all_reduce,
+                                             plan_.shards_optimizer() ? CollectiveType::reduce_scatter : CollectiveType::all_reduce,
                                              group.communicator,
                                              checked_tensor_size(bucket.parameters, plan_.precision.reduced_gradients), last_));
   }
 
   void finish_gradients() {
-    if (!plan_.overlap_gradients && plan_.zero_stage < zero_of_gradients) {
+    if (!plan_.overlap_gradients && !plan_.shards_gradients()) {
       for (std::size_t chunk = positions_.size(); chunk-- > 0;) {
         for (const GradientBucket& bucket : positions_[chunk].buckets) reduce(positions_[chunk], bucket, "grads");
       }
@@ -334,7 +323,7 @@ class StageWriter {
     std::uint64_t updated = 0;
     for (const Position& position : positions_) {
       for (const GradientBucket& bucket : position.buckets) {
-        updated += is_sharded() ? shared(bucket.parameters, replicas_of(bucket).size) : bucket.parameters;
+        updated += plan_.shards_optimizer() ? bucket.share(replicas_of(bucket).size) : bucket.parameters;
       }
     }
     if (plan_.ranks() > 1) {
@@ -342,7 +331,7 @@ class StageWriter {
       last_ = {script_.collective("grad_norm", CollectiveType::all_reduce, 0, one_number, last_)};
     }
     last_ = {script_.compute("optimizer", parts_.optimizer_time(updated), last_)};
-    if (!gathers_behind()) return;
+    if (!gathers_once() || plan_.overlap_parameters) return;
     for (Position& position : positions_) gather_all(position);
   }
 

@@ -19,6 +19,7 @@
 #include "workloads/plans/stage_program.hpp"
 #include "workloads/plans/training_steps.hpp"
 #include "workloads/schedules/pipeline_schedules.hpp"
+#include "workloads/templates/tensor_math.hpp"
 
 namespace weft {
 
@@ -39,14 +40,13 @@ Duration compute_time(const TrainingPass& pass, const OperatorClock& clock) {
 /// Mean time of the passes of one device, of all its chunks.
 PipelineSizes sizes_of(const TransformerModel& model, const ParallelPlan& plan, const OperatorClock& clock) {
   const TrainingSteps steps(model, plan);
-  PipelineSizes sizes{
-      .stages = plan.pipeline, .microbatches = static_cast<std::uint32_t>(plan.microbatches()), .chunks = plan.chunks};
+  PipelineSizes sizes = pipeline_sizes(plan);
   const auto add = [&](const PartPasses& part, std::int64_t times) {
     sizes.forward += compute_time(part.forward, clock) * times;
     sizes.backward_input += compute_time(part.backward_input, clock) * times;
     sizes.backward_weight += compute_time(part.backward_weight, clock) * times;
   };
-  const std::uint64_t dense = model.experts ? std::min(model.layers, model.experts->first_dense_layers) : model.layers;
+  const std::uint64_t dense = model.dense_layers();
   if (dense > 0) add(steps.layer(false), static_cast<std::int64_t>(dense));
   if (dense < model.layers) add(steps.layer(true), static_cast<std::int64_t>(model.layers - dense));
   // A schedule needs times above 0.
@@ -73,8 +73,10 @@ std::uint64_t steps_per_microbatch(const TransformerModel& model, const Parallel
   const auto count = [](const PartPasses& part) {
     return 2 * part.forward.size() + part.backward.size() + part.backward_weight.size();
   };
+  const std::uint64_t dense = model.dense_layers();
   std::uint64_t sum = count(steps.input()) + count(steps.output()) + 4 * plan.positions();
-  for (std::uint64_t layer = 0; layer < model.layers; ++layer) sum += count(steps.layer(model.has_experts(layer)));
+  if (dense > 0) sum += dense * count(steps.layer(false));
+  if (dense < model.layers) sum += (model.layers - dense) * count(steps.layer(true));
   return sum;
 }
 
@@ -123,10 +125,7 @@ Workload make_training_workload(const std::string& name, const TransformerModel&
   }
   const PipelineOrder order = pipeline_order(model, plan, clock, place);
 
-  Workload workload;
-  workload.name = name;
-  workload.rank_count = static_cast<std::uint32_t>(plan.ranks());
-  workload.communicators.push_back(Communicator::world(workload.rank_count));
+  Workload workload = start_workload(name, static_cast<std::uint32_t>(plan.ranks()));
   const PlanGroups groups(workload, model, plan);
   if (is_uneven) add_split_tables(workload, model, plan, loads);
   for (std::size_t position = 0; position < loads.size(); ++position) {
