@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/values/units.hpp"
@@ -20,22 +21,28 @@ namespace weft {
 class PassTimes {
  public:
   PassTimes(const PipelineSizes& sizes, ChunkPlacement placement);
+  /// With transfers of its own from each position, by position.
+  PassTimes(const PipelineSizes& sizes, ChunkPlacement placement, std::span<const PositionTimes> positions);
 
   /// When everything that the pass needs is on its device; none while that is unknown.
   std::optional<Time> ready(std::uint32_t device, const PipelinePass& pass) const;
+  /// How long what the pass made is under way to another device; 0 where it stays.
+  Duration transfer_after(std::uint32_t device, const PipelinePass& pass) const;
   void set_end(std::uint32_t device, const PipelinePass& pass, Time end);
 
  private:
   std::size_t index(std::uint32_t position, std::uint32_t microbatch) const {
     return static_cast<std::size_t>(position) * sizes_.microbatches + microbatch;
   }
-  /// What `from` sends, on the device of `to`.
-  std::optional<Time> arrival(const std::vector<Time>& ends, std::uint32_t from, std::uint32_t to, std::uint32_t microbatch) const;
+  /// None while it is unknown.
+  std::optional<Time> end_of(const std::vector<Time>& ends, std::uint32_t position, std::uint32_t microbatch) const;
 
   PipelineSizes sizes_;
   ChunkPlacement placement_;
-  std::vector<Time> forward_;   ///< ends, by position and microbatch; Time::max(): unknown
-  std::vector<Time> backward_;  ///< of B or BW
+  std::vector<Duration> transfers_forward_;   ///< from each position to the next; 0 on one device
+  std::vector<Duration> transfers_backward_;  ///< from each position to the one before
+  std::vector<Time> forward_;                 ///< ends, by position and microbatch; Time::max(): unknown
+  std::vector<Time> backward_;                ///< of B or BW
 };
 
 /// Activations on one device, counted as passes are done.

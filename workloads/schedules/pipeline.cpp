@@ -59,4 +59,18 @@ Duration device_work(const PipelineSizes& sizes) {
   return (sizes.forward + sizes.backward_input + sizes.backward_weight) * sizes.microbatches;
 }
 
+Duration PositionTimes::of(PassKind kind) const {
+  switch (kind) {
+    case PassKind::forward:
+      return forward;
+    case PassKind::backward_input:
+      return backward_input;
+    case PassKind::backward_weight:
+      return backward_weight;
+    case PassKind::backward:
+      return backward;
+  }
+  return {};
+}
+
 }  // namespace weft

@@ -54,6 +54,21 @@ struct PipelineSizes {
   friend bool operator==(const PipelineSizes&, const PipelineSizes&) = default;
 };
 
+/// Passes of one microbatch at one position, where positions differ: uneven layers, embedding and
+/// output layer.
+struct PositionTimes {
+  Duration forward = {};
+  Duration backward_input = {};
+  Duration backward_weight = {};
+  Duration backward = {};           ///< both in one
+  Duration forward_transfer = {};   ///< to the next position, where another device has it
+  Duration backward_transfer = {};  ///< to the position before
+
+  Duration of(PassKind kind) const;
+
+  friend bool operator==(const PositionTimes&, const PositionTimes&) = default;
+};
+
 struct PipelinePass {
   PassKind kind = PassKind::forward;
   std::uint32_t microbatch = 0;

@@ -26,7 +26,22 @@ double most_activations(const PipelineSizes& sizes, const std::vector<TimedPass>
 }  // namespace
 
 PipelineTimeline execute(const PipelineSizes& sizes, const PipelineOrder& order) {
-  PassTimes times(sizes, order.placement);
+  std::vector<PositionTimes> positions(static_cast<std::size_t>(sizes.stages) * sizes.chunks);
+  for (std::uint32_t i = 0; i < positions.size(); ++i) {
+    const std::uint32_t chunk = place_of(sizes, order.placement, i).chunk;
+    positions[i].forward = pass_duration(sizes, PassKind::forward, chunk);
+    positions[i].backward_input = pass_duration(sizes, PassKind::backward_input, chunk);
+    positions[i].backward_weight = pass_duration(sizes, PassKind::backward_weight, chunk);
+    positions[i].backward = pass_duration(sizes, PassKind::backward, chunk);
+    positions[i].forward_transfer = sizes.transfer;
+    positions[i].backward_transfer = sizes.transfer;
+  }
+  return execute(sizes, order, positions);
+}
+
+PipelineTimeline execute(const PipelineSizes& sizes, const PipelineOrder& order, std::span<const PositionTimes> positions,
+                         DuringTransfer during) {
+  PassTimes times(sizes, order.placement, positions);
   PipelineTimeline timeline;
   timeline.devices.resize(order.devices.size());
   std::vector<Time> free_at(order.devices.size());
@@ -40,9 +55,10 @@ PipelineTimeline execute(const PipelineSizes& sizes, const PipelineOrder& order)
         const std::optional<Time> ready = times.ready(device, pass);
         if (!ready) break;
         const Time start = std::max(free_at[device], *ready);
-        free_at[device] = start + pass_duration(sizes, pass.kind, pass.chunk);
-        times.set_end(device, pass, free_at[device]);
-        done.push_back({pass, start, free_at[device]});
+        const Time end = start + positions[position_of(sizes, order.placement, device, pass.chunk)].of(pass.kind);
+        times.set_end(device, pass, end);
+        done.push_back({pass, start, end});
+        free_at[device] = during == DuringTransfer::wait ? end + times.transfer_after(device, pass) : end;
         is_moving = true;
       }
     }
@@ -57,7 +73,7 @@ PipelineTimeline execute(const PipelineSizes& sizes, const PipelineOrder& order)
                                     order.devices[device].size()));
     }
     line.activations_max = most_activations(sizes, line.passes);
-    timeline.step_time = std::max(timeline.step_time, free_at[device].since_start());
+    if (!line.passes.empty()) timeline.step_time = std::max(timeline.step_time, line.passes.back().end.since_start());
     timeline.span_max = std::max(timeline.span_max, line.span());
     timeline.activations_max = std::max(timeline.activations_max, line.activations_max);
   }

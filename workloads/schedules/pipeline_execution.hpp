@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/values/units.hpp"
@@ -53,6 +54,17 @@ struct PipelineTimeline {
 /// Requires: every pass stands once on the device that holds its chunk. Passes that wait for each
 /// other in a circle are a bug of the schedule (WEFT_CHECK).
 PipelineTimeline execute(const PipelineSizes& sizes, const PipelineOrder& order);
+
+/// What a device does while what it sends is under way.
+enum class DuringTransfer : std::uint8_t {
+  next_pass,  ///< as above
+  wait        ///< the next pass begins at the end of the transfer
+};
+
+/// Where positions have passes and transfers of their own, by position; times of `sizes` count for
+/// nothing. Requires: as above, and stages x chunks positions.
+PipelineTimeline execute(const PipelineSizes& sizes, const PipelineOrder& order, std::span<const PositionTimes> positions,
+                         DuringTransfer during = DuringTransfer::next_pass);
 
 /// The share of `elapsed` in which a device does nothing: 1 - m (F + B + W) / elapsed.
 double bubble_ratio(const PipelineSizes& sizes, Duration elapsed);
