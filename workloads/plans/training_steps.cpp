@@ -578,6 +578,26 @@ std::uint64_t size_of(PlanAxis axis, const ParallelPlan& plan) {
   return 1;
 }
 
+std::uint64_t stride_of(PlanAxis axis, const ParallelPlan& plan) {
+  switch (axis) {
+    case PlanAxis::tensor:
+    case PlanAxis::expert_tensor:
+      return 1;
+    case PlanAxis::context:
+    case PlanAxis::replicas:
+      return plan.tensor;
+    case PlanAxis::pipeline:
+      return plan.stage_ranks();
+    case PlanAxis::expert:
+      return plan.expert_tensor;
+    case PlanAxis::expert_replicas:
+      return std::uint64_t{plan.expert_tensor} * plan.expert;
+    case PlanAxis::embedding:
+      return plan.stage_ranks() * (plan.pipeline - 1);
+  }
+  return 1;
+}
+
 std::string_view to_text(PlanAxis axis) {
   switch (axis) {
     case PlanAxis::tensor:

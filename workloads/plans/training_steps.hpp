@@ -47,6 +47,8 @@ enum class PlanAxis : std::uint8_t {
 
 /// Ranks of an axis.
 std::uint64_t size_of(PlanAxis axis, const ParallelPlan& plan);
+/// From one rank of an axis to the next; of `embedding` from the first stage to the last.
+std::uint64_t stride_of(PlanAxis axis, const ParallelPlan& plan);
 /// "tp", "cp", "dp", "pp", "ep", "etp", "edp", "embedding".
 std::string_view to_text(PlanAxis axis);
 

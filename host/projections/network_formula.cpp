@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/projections/network_formula.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.hpp"
+#include "host/collectives/collective_request.hpp"
+
+namespace weft {
+
+NetworkFormula::NetworkFormula(const Topology& topology, const ParamSet& nccl, FlowSettings flow)
+    : topology_(topology),
+      tuner_(nccl),
+      flow_(std::move(flow)),
+      link_delays_(topology, flow_.switching_delay, flow_.forwarding) {}
+
+const std::vector<GroupLayout>& NetworkFormula::layouts(const StridedGroup& group) {
+  const auto [found, is_new] = layouts_.try_emplace(group);
+  std::vector<GroupLayout>& distinct = found->second;
+  if (!is_new) return distinct;
+  const std::uint64_t span = group.size * group.stride;
+  WEFT_CHECK(span <= ranks_max(), "a group fits the cluster");
+  std::vector<NodeId> members(group.size, NodeId::none());
+  for (std::uint64_t block = 0; block + span <= ranks_max(); block += span) {
+    for (std::uint64_t first = block; first < block + group.stride; ++first) {
+      for (std::uint64_t i = 0; i < group.size; ++i) members[i] = topology_.endpoints()[first + i * group.stride];
+      GroupLayout layout(topology_, members);
+      if (std::find(distinct.begin(), distinct.end(), layout) == distinct.end()) distinct.push_back(std::move(layout));
+    }
+  }
+  return distinct;
+}
+
+Duration NetworkFormula::collective(const StridedGroup& group, CollectiveType type, Bytes input) {
+  if (group.size <= 1) return Duration::zero();
+  const auto [found, is_new] = collectives_.try_emplace({group, type, input.count()});
+  if (!is_new) return found->second;
+  double most_us = 0;
+  for (const GroupLayout& layout : layouts(group)) {
+    const std::vector<NcclChoice> choices = tuner_.choices({.type = type, .bytes = input, .layout = &layout});
+    most_us = std::max(most_us, choices.front().time_us);
+  }
+  return found->second = Duration::from_seconds(most_us * 1e-6);
+}
+
+NetworkFormula::Way NetworkFormula::way(NodeId from, NodeId to) const {
+  Way way;
+  way.rate = Bandwidth::bps(INT64_MAX);
+  way.is_inside_host = topology_.node(from).host == topology_.node(to).host;
+  std::vector<LinkId> next;
+  for (NodeId at = from; at != to;) {
+    topology_.routes().next_hops(topology_, at, to, next);
+    WEFT_CHECK(!next.empty(), "ranks reach each other");
+    way.delay += link_delays_.of(next.front());
+    way.rate = std::min(way.rate, topology_.link(next.front()).rate);
+    at = topology_.link(next.front()).destination;
+  }
+  return way;
+}
+
+const std::vector<NetworkFormula::Way>& NetworkFormula::ways(std::uint64_t stride) {
+  const auto [found, is_new] = ways_.try_emplace(stride);
+  std::vector<Way>& distinct = found->second;
+  if (!is_new) return distinct;
+  WEFT_CHECK(stride < ranks_max(), "a message stays on the cluster");
+  for (std::uint64_t rank = 0; rank + stride < ranks_max(); ++rank) {
+    const Way one = way(topology_.endpoints()[rank], topology_.endpoints()[rank + stride]);
+    if (std::find(distinct.begin(), distinct.end(), one) == distinct.end()) distinct.push_back(one);
+  }
+  return distinct;
+}
+
+Duration NetworkFormula::message(std::uint64_t stride, Bytes bytes) {
+  Duration most;
+  for (const Way& one : ways(stride)) {
+    const double wire_bits = static_cast<double>(flow_.wire_bytes(bytes, one.is_inside_host).count()) * 8;
+    Duration time = Duration::from_seconds(wire_bits / static_cast<double>(one.rate.in_bps()));
+    time += one.is_inside_host ? flow_.nvlink_latency + flow_.completion_latency + one.delay.fixed
+                               : flow_.wqe_latency + flow_.receive_latency + one.delay.of(flow_.wire_format.train(bytes));
+    most = std::max(most, time);
+  }
+  return most;
+}
+
+}  // namespace weft
