@@ -15,14 +15,14 @@
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/gpu_flags.hpp"
 #include "tools/weft/input_flags.hpp"
+#include "tools/weft/plan_flags.hpp"
 #include "tools/weft/workload_flags.hpp"
 #include "workloads/dag/dag_writer.hpp"
 #include "workloads/dag/summary.hpp"
 #include "workloads/formats/format_options.hpp"
 #include "workloads/formats/workload_reader.hpp"
-#include "workloads/models/model_reader.hpp"
-#include "workloads/plans/plan_reader.hpp"
 #include "workloads/plans/training_workload.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
@@ -34,11 +34,8 @@ struct WorkloadFlags {
   std::string input;
   std::string out;
   std::string template_name;
-  std::string model;
-  std::string plan;
-  std::uint64_t gpus = 0;  ///< 0: as the plan says
-  std::string gpu;
-  std::vector<std::string> settings;
+  PlanFlags plan;  ///< its settings are the template's where one is named
+  GpuFlags gpu;
   WorkloadOptions options;
   bool json = false;
 };
@@ -140,33 +137,23 @@ Workload from_template(const WorkloadFlags& flags) {
   const SourcePlace place = SourcePlace::named(fmt::format("--template={}", flags.template_name));
   const Module<WorkloadFactory>& module = find_module(workload_templates(), flags.template_name, place);
   ParamSet params(flags.template_name, module.info.params);
-  set_from_flags(params, flags.settings);
+  set_from_flags(params, flags.plan.settings);
   return module.make(params, place);
 }
 
 /// Operator times are those of the analytical model.
 Workload from_model(const WorkloadFlags& flags) {
-  const ModelDescription model = load_model(flags.model, SourcePlace::named(fmt::format("--model={}", flags.model)));
-  if (model.transformer() == nullptr) {
-    fail("bad-model", fmt::format("{} is no transformer, and plans are for transformers", model.name),
-         SourcePlace::named(fmt::format("--model={}", flags.model)),
-         "--template=dlrm and --template=unet make workloads of others");
-  }
-  PlanRequest request{.name = flags.plan, .overrides = flags.settings, .gpus = {}};
-  if (flags.gpus > 0) request.gpus = flags.gpus;
-  const SourcePlace plan_place = SourcePlace::named(fmt::format("--plan={}", flags.plan));
-  const ParallelPlan plan = load_plan(request, *model.transformer(), plan_place);
-  const SourcePlace gpu_place = SourcePlace::named(fmt::format("--gpu={}", flags.gpu));
-  const AnalyticalTimes times(gpu_named(flags.gpu, gpu_place), default_settings<AnalyticalSettings>(analytical_params()));
-  Workload workload = make_training_workload(fmt::format("{}, {}", model.name, plan.name), *model.transformer(), plan,
-                                             operator_clock(times, gpu_place), plan_place);
+  const PlannedModel planned = load_planned_model(flags.plan, option_places(flags.plan));
+  const AnalyticalTimes times(flagged_gpu(flags.gpu), default_settings<AnalyticalSettings>(analytical_params()));
+  Workload workload = make_training_workload(fmt::format("{}, {}", planned.description.name, planned.plan.name), planned.model(),
+                                             planned.plan, operator_clock(times, flags.gpu.place()), planned.places.plan);
   workload.assumptions.push_back(fmt::format("operator times are {}", times.origin()));
   return workload;
 }
 
 int make(const WorkloadFlags& flags) {
   if (!flags.out.empty()) is_text_file(flags.out);
-  const Workload workload = flags.model.empty() ? from_template(flags) : from_model(flags);
+  const Workload workload = flags.plan.model.empty() ? from_template(flags) : from_model(flags);
   if (flags.out.empty()) {
     print(workload, flags.json);
     return exit_done;
@@ -223,26 +210,10 @@ void add_workload_command(CLI::App& app, Action& action) {
                                  ->add_option("--template", flags->template_name,
                                               fmt::format("{}; `weft modules NAME` lists its parameters", template_names()))
                                  ->type_name("NAME");
-  CLI::Option* model =
-      make_command
-          ->add_option("--model", flags->model, "Instead of a template: a model, FILE.textproto or one of `weft modules model`")
-          ->type_name("MODEL")
-          ->excludes(of_template);
-  CLI::Option* plan =
-      make_command
-          ->add_option("--plan", flags->plan, "How the model is spread over GPUs: FILE.textproto or one of `weft modules plan`")
-          ->type_name("PLAN")
-          ->needs(model);
-  model->needs(plan);
-  make_command->add_option("--gpus", flags->gpus, "GPUs of the plan, which give data_parallel; default: as the plan says")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber)
-      ->needs(plan);
-  make_command->add_option("--gpu", flags->gpu, "Whose operator times the workload has: one of `weft modules gpu`")
-      ->type_name("GPU")
-      ->default_val("h100_sxm")
-      ->needs(plan);
-  make_command->add_option("--set", flags->settings, "Parameter of the template or field of the plan, repeatable")
+  const PlanOptions plan = add_plan_options(*make_command, flags->plan);
+  plan.model->excludes(of_template);
+  add_gpu_flag(*make_command, flags->gpu, "Whose operator times the workload has")->needs(plan.plan);
+  make_command->add_option("--set", flags->plan.settings, "Parameter of the template or field of the plan, repeatable")
       ->type_name("param=value")
       ->allow_extra_args(false);
   make_command
@@ -259,7 +230,7 @@ void add_workload_command(CLI::App& app, Action& action) {
       "  weft workload make --template=collectives --set=ranks=16 --set=size=1GiB --out=ar.textproto\n"
       "  weft run --topology=cluster.textproto --workload=ar.textproto");
   make_command->callback([flags, &action] {
-    if (flags->template_name.empty() && flags->model.empty()) throw CLI::RequiredError("--template, or --model and --plan");
+    if (flags->template_name.empty() && flags->plan.model.empty()) throw CLI::RequiredError("--template, or --model and --plan");
     action = [flags] { return make(*flags); };
   });
 }
