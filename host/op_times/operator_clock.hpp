@@ -15,4 +15,7 @@ namespace weft {
 /// `times` outlives it.
 OperatorClock operator_clock(const OperatorTimes& times, const SourcePlace& place);
 
+/// Asks the clock once per operator and pass. Belongs to one thread.
+OperatorClock remembering(OperatorClock clock);
+
 }  // namespace weft

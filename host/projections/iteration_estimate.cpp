@@ -32,9 +32,7 @@ struct PositionCost {
 };
 
 /// The units of a bucket whose ranks are alike.
-PlanAxis replicas_of(const GradientBucket& bucket) {
-  return bucket.is_expert ? PlanAxis::expert_replicas : PlanAxis::replicas;
-}
+PlanAxis replicas_of(const GradientBucket& bucket) { return bucket.is_expert ? PlanAxis::expert_replicas : PlanAxis::replicas; }
 
 class IterationEstimator {
  public:

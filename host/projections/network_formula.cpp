@@ -10,10 +10,7 @@
 namespace weft {
 
 NetworkFormula::NetworkFormula(const Topology& topology, const ParamSet& nccl, FlowSettings flow)
-    : topology_(topology),
-      tuner_(nccl),
-      flow_(std::move(flow)),
-      link_delays_(topology, flow_.switching_delay, flow_.forwarding) {}
+    : topology_(topology), tuner_(nccl), flow_(std::move(flow)), link_delays_(topology, flow_.switching_delay, flow_.forwarding) {}
 
 const std::vector<GroupLayout>& NetworkFormula::layouts(const StridedGroup& group) {
   const auto [found, is_new] = layouts_.try_emplace(group);

@@ -34,7 +34,8 @@ TOOL_ARROWS = {
     "results": [],
     "simulation": ["results"],
     "calibrate": ["simulation"],
-    "weft": ["calibrate"],
+    "projections": ["simulation"],
+    "weft": ["calibrate", "projections"],
     "kernel_sampler": [],  # Python, which meets the others in tables
 }
 LINES_MAX = 700  # of a source file outside tests

@@ -37,7 +37,7 @@ void check_cluster(const Scenario& scenario, const RunFlags& flags, const Scenar
 
 void check_content(const Scenario& scenario, const RunFlags& flags, const ScenarioFile* file) {
   const bool has_jobs = !flags.jobs.empty() || !flags.workload.empty() || (file != nullptr && file->has_jobs());
-  if (flags.flows.empty() && !has_jobs) {
+  if (flags.flows.empty() && !has_jobs && !flags.jobs_follow) {
     fail("nothing-to-run", "there is nothing to run", SourcePlace::named(file == nullptr ? "weft run" : flags.scenario_file),
          file == nullptr ? "name a scenario, or give --workload=FILE, --flows=FILE or --jobs=FILE; `weft run --help` shows examples"
                          : "add job { ... } or jobs { file: \"jobs.csv\" format: \"weft\" }");

@@ -34,6 +34,7 @@ struct RunFlags {
   std::string placement;
   std::optional<std::uint64_t> seed;
   std::vector<std::string> settings;  ///< --set
+  bool jobs_follow = false;           ///< the caller adds what runs: there may be nothing yet
 };
 
 }  // namespace weft

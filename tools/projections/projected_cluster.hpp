@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Projected cluster: the cluster that a projection is asked about, with what else runs on it.
+//
+// Where it sits: `weft project` is told CLUSTER; the network formula and the simulation get the
+// scenario.
+//
+// Model: CLUSTER is
+//   a server          (`weft modules server`): as many of them as the plan needs GPUs, rail-optimised
+//                     and without oversubscription unless rail_optimized.* says otherwise
+//   a topology file   FILE[:format]
+//   a scenario        FILE.textproto, whose jobs are the neighbours
+// Threads: belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/text/diagnostics_fwd.hpp"
+#include "tools/simulation/scenario/scenario.hpp"
+
+namespace weft {
+
+struct ClusterRequest {
+  std::string name;
+  std::uint64_t gpus = 0;             ///< that are needed
+  std::vector<std::string> settings;  ///< "module.param=value"
+};
+
+/// Mode is flow. Throws InputError: what load_scenario() finds, [unknown-cluster] for a name that
+/// nobody has, [cluster-too-small], [no-topology].
+Scenario load_cluster(const ClusterRequest& request, const SourcePlace& place);
+
+/// Of "name=value" texts, those whose name is "module.param" of a module that runs or topologies
+/// have; they are taken out.
+std::vector<std::string> take_module_settings(std::vector<std::string>& settings);
+
+/// The GPU preset of a topology's machine; "" where it names none.
+std::string_view gpu_of_machine(std::string_view machine);
+
+}  // namespace weft

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/weft/operator_time_flags.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/text/diagnostics.hpp"
+#include "core/text/param_rows.hpp"
+#include "host/op_times/analytical_times.hpp"
+#include "host/op_times/chained_times.hpp"
+#include "host/op_times/external_times.hpp"
+#include "host/op_times/line_process.hpp"
+#include "host/op_times/regressor_times.hpp"
+#include "tools/simulation/scenario/parameters.hpp"
+
+namespace weft {
+
+void add_operator_time_flags(CLI::App& command, OperatorTimeFlags& flags) {
+  command.add_option("--gpu", flags.gpu, "One of `weft modules gpu`; default: that of the cluster's servers")->type_name("GPU");
+  command.add_option("--gpu-clock", flags.clock, "Clock to which the GPU is locked, such as 1.4GHz; default: as the preset says")
+      ->type_name("FREQUENCY");
+  command
+      .add_option("--optimes", flags.profiles,
+                  "Operator times that were measured: a profile of `weft optimes fit`, repeatable; what it does not know the "
+                  "analytical model answers")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--external", flags.external, "Ask this program for operator times first, over lines of JSON; no shell runs it")
+      ->type_name("COMMAND");
+}
+
+std::vector<std::string> take_operator_settings(std::vector<std::string>& settings) {
+  std::vector<std::string> taken;
+  std::erase_if(settings, [&](const std::string& text) {
+    const bool is_of_operators = text.starts_with("gpu.") || text.starts_with("analytical.");
+    if (is_of_operators) taken.push_back(text);
+    return is_of_operators;
+  });
+  return taken;
+}
+
+FlaggedTimes flagged_times(const OperatorTimeFlags& flags, const std::string& preset) {
+  const SourcePlace place = SourcePlace::named(fmt::format("--gpu={}", flags.gpu.empty() ? preset : flags.gpu));
+  std::vector<std::string> of_gpu;
+  std::vector<std::string> of_model;
+  for (const std::string& setting : flags.settings) (setting.starts_with("gpu.") ? of_gpu : of_model).push_back(setting);
+  ParamSet gpu_set("gpu", gpu_params());
+  set_from_flags(gpu_set, of_gpu);
+  if (!flags.clock.empty()) gpu_set.set("clock", flags.clock, SourcePlace::named(fmt::format("--gpu-clock={}", flags.clock)));
+  if (!flags.gpu.empty() || !preset.empty()) gpu_set.set("preset", flags.gpu.empty() ? preset : flags.gpu, place);
+  ParamSet model_set("analytical", analytical_params());
+  set_from_flags(model_set, of_model);
+  const Gpu gpu = read_gpu(gpu_set, place);
+
+  std::vector<std::unique_ptr<OperatorTimes>> sources;
+  if (!flags.external.empty()) sources.push_back(std::make_unique<ExternalTimes>(command_words(flags.external, "--external")));
+  for (const std::string& profile : flags.profiles)
+    sources.push_back(std::make_unique<RegressorTimes>(RegressorProfile::read(SourceText::read(profile)), OutsideRange::decline));
+  sources.push_back(std::make_unique<AnalyticalTimes>(gpu, filled<AnalyticalSettings>(model_set)));
+  if (sources.size() == 1) return {gpu, std::move(sources.front())};
+  return {gpu, std::make_unique<ChainedTimes>(std::move(sources))};
+}
+
+}  // namespace weft
