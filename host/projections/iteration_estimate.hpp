@@ -23,8 +23,8 @@
 #include <cstdint>
 
 #include "core/text/diagnostics_fwd.hpp"
-#include "host/projections/pass_cost.hpp"
 #include "workloads/plans/parallel_plan.hpp"
+#include "workloads/plans/pass_cost.hpp"
 #include "workloads/plans/training_workload.hpp"
 
 namespace weft {

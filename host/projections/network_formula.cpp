@@ -41,6 +41,12 @@ Duration NetworkFormula::collective(const StridedGroup& group, CollectiveType ty
   return found->second = Duration::from_seconds(most_us * 1e-6);
 }
 
+bool NetworkFormula::stays_inside(const StridedGroup& group) {
+  return std::ranges::all_of(layouts(group), [](const GroupLayout& layout) {
+    return layout.host_count() == 1 && (layout.inside() == InsideLinks::nvswitch || layout.inside() == InsideLinks::full_mesh);
+  });
+}
+
 NetworkFormula::Way NetworkFormula::way(NodeId from, NodeId to) const {
   Way way;
   way.rate = Bandwidth::bps(INT64_MAX);

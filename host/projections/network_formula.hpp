@@ -45,6 +45,8 @@ class NetworkFormula {
   std::uint64_t ranks_max() const { return topology_.endpoints().size(); }
   /// `input` as Op::bytes. Zero for a group of one. Requires: the group fits.
   Duration collective(const StridedGroup& group, CollectiveType type, Bytes input);
+  /// Whether every group of the kind shares a host, over NVLink.
+  bool stays_inside(const StridedGroup& group);
   /// From a rank to the one `stride` further, the worst of all.
   Duration message(std::uint64_t stride, Bytes bytes);
 

@@ -19,6 +19,7 @@
 #include "host/projections/iteration_estimate.hpp"
 #include "host/projections/model_operations.hpp"
 #include "host/projections/network_formula.hpp"
+#include "host/projections/plan_network.hpp"
 #include "tools/projections/projected_cluster.hpp"
 #include "tools/projections/simulated_iteration.hpp"
 #include "tools/weft/command_project.hpp"
@@ -39,6 +40,7 @@ struct TrainingFlags {
   std::string cluster;
   std::vector<std::string> neighbours;  ///< MODEL:PLAN
   bool estimate_only = false;
+  bool combine = false;
   std::uint64_t iterations = 2;
   std::uint32_t threads = 1;
   double tokens = 0;
@@ -59,15 +61,6 @@ std::string plan_text(const ParallelPlan& plan) {
   add("EP", plan.expert);
   add("ETP", plan.expert_tensor);
   return text.empty() ? "one GPU" : text;
-}
-
-AxisClock axis_clock(NetworkFormula& formula, const ParallelPlan& plan) {
-  AxisClock clock;
-  clock.collective = [&formula, &plan](PlanAxis axis, CollectiveType type, Bytes input) {
-    return formula.collective({size_of(axis, plan), stride_of(axis, plan)}, type, input);
-  };
-  clock.message = [&formula, &plan](PlanAxis axis, Bytes bytes) { return formula.message(stride_of(axis, plan), bytes); };
-  return clock;
 }
 
 ProjectionColumn isolated_column(const IterationEstimate& estimate) {
@@ -163,8 +156,9 @@ int project(const TrainingFlags& given) {
                       {"optimizer", estimate.optimizer}};
 
   if (!flags.estimate_only) {
-    auto workload = std::make_shared<const Workload>(
-        make_training_workload(planned.description.name, planned.model(), plan, clock, planned.places.plan));
+    const InsideAxes inside = inside_axes(formula, planned.model(), plan);
+    auto workload = std::make_shared<const Workload>(make_training_workload(
+        planned.description.name, planned.model(), plan, clock, planned.places.plan, flags.combine ? &inside : nullptr));
     SimulationRequest simulation;
     simulation.workload = workload;
     simulation.name = planned.description.name;
@@ -211,6 +205,9 @@ void add_project_training_command(CLI::App& project_command, Action& action) {
       ->type_name("MODEL:PLAN")
       ->allow_extra_args(false);
   command->add_flag("--estimate-only", flags->estimate_only, "Only the isolated time, in closed form; simulate nothing");
+  command->add_flag("--combine-inside", flags->combine,
+                    "Do not simulate collectives that stay inside hosts: they become part of computation, by formula. Large plans "
+                    "take a fraction of the time");
   command->add_option("--iterations", flags->iterations, "Iterations to simulate, of which the last counts")
       ->type_name("N")
       ->check(CLI::PositiveNumber)

@@ -14,7 +14,8 @@ PlanGroups::PlanGroups(Workload& workload, const TransformerModel& model, const 
     if (size == 1) return;
     groups_[static_cast<std::size_t>(axis)] = {static_cast<std::uint16_t>(workload.communicators.size()), size};
     workload.communicators.push_back(strided_communicator(std::string(to_text(axis)), workload.rank_count,
-                                                          static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(stride_of(axis, plan))));
+                                                          static_cast<std::uint32_t>(size),
+                                                          static_cast<std::uint32_t>(stride_of(axis, plan))));
   };
   add(PlanAxis::tensor);
   add(PlanAxis::context);

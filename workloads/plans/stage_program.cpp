@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "workloads/plans/pass_cost.hpp"
+#include "workloads/plans/pass_regions.hpp"
 #include "workloads/templates/role_script.hpp"
 
 namespace weft {
@@ -61,21 +63,72 @@ struct StepAsOp {
   }
 };
 
-std::vector<TimedStep> timed(const TrainingPass& pass, const StepAsOp& as_op) {
-  std::vector<TimedStep> steps;
-  std::vector<bool> is_last(pass.size(), true);
-  for (const TrainingStep& step : pass) {
-    for (const std::uint32_t before : step.after) is_last[before] = false;
-    steps.push_back({step.name, std::visit(as_op, step.what), std::holds_alternative<ShiftStep>(step.what), step.after});
+/// Steps of a region as a pass of their own.
+TrainingPass part_of(const TrainingPass& pass, const PassRegion& region) {
+  TrainingPass part(pass.begin() + static_cast<std::ptrdiff_t>(region.first),
+                    pass.begin() + static_cast<std::ptrdiff_t>(region.end));
+  for (TrainingStep& step : part) {
+    std::erase_if(step.after, [&](std::uint32_t before) { return before < region.first; });
+    for (std::uint32_t& before : step.after) before -= static_cast<std::uint32_t>(region.first);
   }
-  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].is_last = is_last[i];
-  return steps;
+  return part;
 }
 
-TimedPart timed(const PartPasses& part, const StepAsOp& as_op) {
-  return {timed(part.forward, as_op), timed(part.backward, as_op), timed(part.backward_input, as_op),
-          timed(part.backward_weight, as_op)};
-}
+/// Writes the steps of a pass as ops: each as one, or what stays inside hosts together.
+class StepTimer {
+ public:
+  StepTimer(StepAsOp as_op, const InsideAxes* inside) : as_op_(as_op), inside_(inside) {}
+
+  TimedPart timed(const PartPasses& part) const {
+    return {timed(part.forward), timed(part.backward), timed(part.backward_input), timed(part.backward_weight)};
+  }
+
+ private:
+  std::vector<TimedStep> timed(const TrainingPass& pass) const {
+    std::vector<TimedStep> steps;
+    std::vector<std::uint32_t> step_of(pass.size());  // by step of the pass
+    const auto wait_for_steps = [&](TimedStep& timed, const TrainingStep& step, std::size_t first) {
+      for (const std::uint32_t before : step.after) {
+        if (before >= first) continue;
+        wait_for(timed.after, {step_of[before]});
+      }
+    };
+    for (const PassRegion& region : regions(pass)) {
+      if (region.is_inside) {
+        TimedStep together{.name = pass[region.first].name, .op = {}};
+        together.op.duration = cost_of(part_of(pass, region), as_op_.clock, inside_->clock).time;
+        for (std::size_t i = region.first; i < region.end; ++i) {
+          wait_for_steps(together, pass[i], region.first);
+          step_of[i] = static_cast<std::uint32_t>(steps.size());
+        }
+        steps.push_back(std::move(together));
+        continue;
+      }
+      for (std::size_t i = region.first; i < region.end; ++i) {
+        TimedStep one{.name = pass[i].name,
+                      .op = std::visit(as_op_, pass[i].what),
+                      .is_shift = std::holds_alternative<ShiftStep>(pass[i].what)};
+        wait_for_steps(one, pass[i], i);
+        step_of[i] = static_cast<std::uint32_t>(steps.size());
+        steps.push_back(std::move(one));
+      }
+    }
+    std::vector<bool> is_last(steps.size(), true);
+    for (const TimedStep& step : steps) {
+      for (const std::uint32_t before : step.after) is_last[before] = false;
+    }
+    for (std::size_t i = 0; i < steps.size(); ++i) steps[i].is_last = is_last[i];
+    return steps;
+  }
+
+  std::vector<PassRegion> regions(const TrainingPass& pass) const {
+    if (inside_ != nullptr) return regions_of(pass, *inside_);
+    return {{0, pass.size(), false}};
+  }
+
+  StepAsOp as_op_;
+  const InsideAxes* inside_;
+};
 
 // --- One stage ---
 
@@ -122,7 +175,7 @@ class StageWriter {
   // --- Passes ---
 
   void run(const PipelinePass& pass) {
-    if (!plan_.overlap_pipeline) wait_for(last_, std::exchange(sent_, {}));
+    if (!plan_.overlap_pipeline) wait_for(last(), std::exchange(sent_, {}));
     Position& position = positions_[pass.chunk];
     switch (pass.kind) {
       case PassKind::forward:
@@ -191,13 +244,26 @@ class StageWriter {
     }
   }
 
+  /// Computation of units one after the other is one op, if what stays inside hosts is combined.
+  void keep(const TimedStep& step, const char* pass, std::uint32_t microbatch, const std::string& unit) {
+    if (kept_time_ == Duration::zero()) kept_name_ = fmt::format("{}.{}.{}.{}", pass, microbatch, unit, step.name);
+    kept_time_ += step.op.duration;
+  }
+  /// What the next step waits for, now that all before it is written.
+  After& last() {
+    if (kept_time_ > Duration::zero()) last_ = {script_.compute(kept_name_, std::exchange(kept_time_, Duration::zero()), last_)};
+    return last_;
+  }
+
   void write_steps(const std::vector<TimedStep>& steps, const char* pass, std::uint32_t microbatch, const std::string& unit) {
     if (steps.empty()) return;
+    if (parts_.combines() && steps.size() == 1 && steps.front().op.kind == OpKind::compute)
+      return keep(steps.front(), pass, microbatch, unit);
     std::vector<After> ops(steps.size());
     After ends;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const TimedStep& step = steps[i];
-      After after = step.after.empty() ? last_ : After();
+      After after = step.after.empty() ? last() : After();
       for (const std::uint32_t before : step.after) wait_for(after, ops[before]);
       ops[i] = write_step(step, fmt::format("{}.{}.{}.{}", pass, microbatch, unit, step.name), after);
       if (step.is_last) wait_for(ends, ops[i]);
@@ -230,12 +296,12 @@ class StageWriter {
   void receive(const char* pass, std::uint32_t microbatch, std::uint32_t from, std::uint32_t to, bool is_backward) {
     if (is_own(from)) return;
     last_ = {script_.add(message(OpKind::receive, microbatch, from, to, is_backward), fmt::format("{}.{}.recv", pass, microbatch),
-                         last_)};
+                         last())};
   }
   void send(const char* pass, std::uint32_t microbatch, std::uint32_t to, bool is_backward) {
     if (is_own(to)) return;
     sent_ = {
-        script_.add(message(OpKind::send, microbatch, to, to, is_backward), fmt::format("{}.{}.send", pass, microbatch), last_)};
+        script_.add(message(OpKind::send, microbatch, to, to, is_backward), fmt::format("{}.{}.send", pass, microbatch), last())};
   }
 
   // --- Parameters ---
@@ -263,13 +329,13 @@ class StageWriter {
   /// Buckets in the order in which forward needs them.
   void gather_all(Position& position) {
     for (std::size_t i = position.buckets.size(); i-- > 0;)
-      position.gathers[i] = gather(position, position.buckets[i], "params", last_);
+      position.gathers[i] = gather(position, position.buckets[i], "params", last());
   }
 
   void need_parameters(Position& position, std::size_t unit, const char* pass, std::uint32_t microbatch) {
     if (!plan_.shards_parameters()) {
       for (std::size_t i = 0; i < position.buckets.size(); ++i) {
-        if (position.buckets[i].has(unit)) wait_for(last_, std::exchange(position.gathers[i], {}));
+        if (position.buckets[i].has(unit) && !position.gathers[i].empty()) wait_for(last(), std::exchange(position.gathers[i], {}));
       }
       return;
     }
@@ -277,12 +343,14 @@ class StageWriter {
     for (const GradientBucket& bucket : position.buckets) {
       if (!bucket.has(unit)) continue;
       const After gathered = gather(position, bucket, fmt::format("params.{}.{}", pass, microbatch), before_last_unit_);
-      wait_for(last_, gathered);
+      wait_for(last(), gathered);
     }
   }
 
   /// A unit's pass was written.
-  void passed() { before_last_unit_ = std::exchange(last_unit_, last_); }
+  void passed() {
+    if (plan_.shards_parameters()) before_last_unit_ = std::exchange(last_unit_, last());
+  }
 
   // --- Gradients ---
 
@@ -303,7 +371,7 @@ class StageWriter {
     reductions_.push_back(script_.collective(fmt::format("{}.{}", prefix, name_of(position, bucket)),
                                              plan_.shards_optimizer() ? CollectiveType::reduce_scatter : CollectiveType::all_reduce,
                                              group.communicator,
-                                             checked_tensor_size(bucket.parameters, plan_.precision.reduced_gradients), last_));
+                                             checked_tensor_size(bucket.parameters, plan_.precision.reduced_gradients), last()));
   }
 
   void finish_gradients() {
@@ -312,11 +380,11 @@ class StageWriter {
         for (const GradientBucket& bucket : positions_[chunk].buckets) reduce(positions_[chunk], bucket, "grads");
       }
     }
-    wait_for(last_, reductions_);
-    wait_for(last_, sent_);
+    wait_for(last(), reductions_);
+    wait_for(last(), sent_);
     if (!has_tied_copy_) return;
     last_ = {script_.collective("grads.tied", CollectiveType::all_reduce, groups_.of(PlanAxis::embedding).communicator,
-                                checked_tensor_size(tied_parameters_, plan_.precision.reduced_gradients), last_)};
+                                checked_tensor_size(tied_parameters_, plan_.precision.reduced_gradients), last())};
   }
 
   void optimize() {
@@ -328,9 +396,9 @@ class StageWriter {
     }
     if (plan_.ranks() > 1) {
       constexpr Bytes one_number = Bytes::of(4);
-      last_ = {script_.collective("grad_norm", CollectiveType::all_reduce, 0, one_number, last_)};
+      last_ = {script_.collective("grad_norm", CollectiveType::all_reduce, 0, one_number, last())};
     }
-    last_ = {script_.compute("optimizer", parts_.optimizer_time(updated), last_)};
+    last_ = {script_.compute("optimizer", parts_.optimizer_time(updated), last())};
     if (!gathers_once() || plan_.overlap_parameters) return;
     for (Position& position : positions_) gather_all(position);
   }
@@ -343,7 +411,9 @@ class StageWriter {
   PipelineSizes sizes_;
   std::vector<Position> positions_;
   RoleScript script_;
-  After last_;              ///< what the next step waits for
+  After last_;          ///< what the next step waits for, as soon as what is kept is written
+  Duration kept_time_;  ///< of computation that is not written yet
+  std::string kept_name_;
   After sent_;              ///< of the last pass
   After last_unit_;         ///< ends of the unit before
   After before_last_unit_;  ///< and of the one before that
@@ -361,14 +431,14 @@ Duration time_of(const ComputeStep& step, const OperatorClock& clock) {
 }
 
 StageParts::StageParts(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups,
-                       const OperatorClock& clock, double load, std::span<const SplitTable> tables)
-    : steps_(model, plan), clock_(clock), pipeline_message_(steps_.pipeline_message()) {
-  const StepAsOp as_op{groups, clock, tables};
+                       const OperatorClock& clock, double load, std::span<const SplitTable> tables, const InsideAxes* inside)
+    : steps_(model, plan), clock_(clock), pipeline_message_(steps_.pipeline_message()), combines_(inside != nullptr) {
+  const StepTimer timer({groups, clock, tables}, inside);
   const auto part = [&](UnitKind kind) -> TimedPart& { return parts_[static_cast<std::size_t>(kind)]; };
-  part(UnitKind::input) = timed(steps_.input(), as_op);
-  part(UnitKind::dense_layer) = timed(steps_.layer(false), as_op);
-  if (model.experts) part(UnitKind::expert_layer) = timed(steps_.layer(true, load), as_op);
-  part(UnitKind::output) = timed(steps_.output(), as_op);
+  part(UnitKind::input) = timer.timed(steps_.input());
+  part(UnitKind::dense_layer) = timer.timed(steps_.layer(false));
+  if (model.experts) part(UnitKind::expert_layer) = timer.timed(steps_.layer(true, load));
+  part(UnitKind::output) = timer.timed(steps_.output());
 }
 
 Duration StageParts::optimizer_time(std::uint64_t parameters) const {

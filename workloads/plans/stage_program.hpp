@@ -28,9 +28,9 @@ Duration time_of(const ComputeStep& step, const OperatorClock& clock);
 /// A step as an op of a role.
 struct TimedStep {
   std::string_view name;
-  Op op;                  ///< of a shift the send
+  Op op = {};             ///< of a shift the send
   bool is_shift = false;  ///< has a receive of the same size beside it
-  std::vector<std::uint32_t> after;
+  std::vector<std::uint32_t> after = {};
   bool is_last = false;  ///< no other step of its pass waits for it
 };
 
@@ -45,13 +45,14 @@ struct TimedPart {
 class StageParts {
  public:
   /// `load`: of this role's experts over the mean. `tables`: of all-to-alls to experts and back;
-  /// empty: they are even.
+  /// empty: they are even. `inside`: what is combined; null: nothing.
   StageParts(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups, const OperatorClock& clock,
-             double load, std::span<const SplitTable> tables);
+             double load, std::span<const SplitTable> tables, const InsideAxes* inside);
 
   const TimedPart& of(UnitKind kind) const { return parts_[static_cast<std::size_t>(kind)]; }
   Duration optimizer_time(std::uint64_t parameters) const;
   Bytes pipeline_message() const { return pipeline_message_; }
+  bool combines() const { return combines_; }
 
  private:
   static constexpr std::size_t kind_count = static_cast<std::size_t>(UnitKind::output) + 1;
@@ -59,6 +60,7 @@ class StageParts {
   TrainingSteps steps_;
   OperatorClock clock_;
   Bytes pipeline_message_;
+  bool combines_;
 };
 
 RoleDag stage_program(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups, const StageParts& parts,

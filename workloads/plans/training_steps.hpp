@@ -21,7 +21,9 @@
 // Threads: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -45,12 +47,24 @@ enum class PlanAxis : std::uint8_t {
   embedding         ///< first and last stage, where they share weights
 };
 
+constexpr std::size_t plan_axis_count = static_cast<std::size_t>(PlanAxis::embedding) + 1;
+
 /// Ranks of an axis.
 std::uint64_t size_of(PlanAxis axis, const ParallelPlan& plan);
 /// From one rank of an axis to the next; of `embedding` from the first stage to the last.
 std::uint64_t stride_of(PlanAxis axis, const ParallelPlan& plan);
 /// "tp", "cp", "dp", "pp", "ep", "etp", "edp", "embedding".
 std::string_view to_text(PlanAxis axis);
+
+/// How long a GPU takes for an operator.
+using OperatorClock = std::function<Duration(const Operator&, OperatorPass)>;
+
+/// How long the ranks of an axis take for a collective (`type`, input of one rank), or for a
+/// message from each to the next.
+struct AxisClock {
+  std::function<Duration(PlanAxis axis, CollectiveType type, Bytes input)> collective;
+  std::function<Duration(PlanAxis axis, Bytes bytes)> message;
+};
 
 struct TimedOperator {
   Operator op;

@@ -115,7 +115,7 @@ PipelineOrder pipeline_order(const TransformerModel& model, const ParallelPlan& 
 }
 
 Workload make_training_workload(const std::string& name, const TransformerModel& model, const ParallelPlan& plan,
-                                const OperatorClock& clock, const SourcePlace& place) {
+                                const OperatorClock& clock, const SourcePlace& place, const InsideAxes* inside) {
   const bool is_uneven = model.experts && plan.expert > 1 && !model.experts->load_shares.empty();
   const std::vector<double> loads = is_uneven ? expert_rank_loads(*model.experts, plan.expert) : std::vector<double>{1.0};
   const std::uint64_t ops = steps_per_microbatch(model, plan) * plan.microbatches() * loads.size();
@@ -131,7 +131,7 @@ Workload make_training_workload(const std::string& name, const TransformerModel&
   for (std::size_t position = 0; position < loads.size(); ++position) {
     // A mean load is 1.
     const double load = is_uneven ? loads[position] * static_cast<double>(loads.size()) : 1.0;
-    const StageParts parts(model, plan, groups, clock, load, workload.splits);
+    const StageParts parts(model, plan, groups, clock, load, workload.splits, inside);
     for (std::uint32_t stage = 0; stage < plan.pipeline; ++stage) {
       workload.roles.push_back(stage_program(model, plan, groups, parts, order, stage));
       workload.role_names.push_back(is_uneven ? fmt::format("stage{}.experts{}", stage, position) : fmt::format("stage{}", stage));

@@ -21,20 +21,25 @@
 // Threads: pure functions; the clock is called from the caller's thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "core/text/diagnostics_fwd.hpp"
 #include "workloads/dag/dag_fwd.hpp"
 #include "workloads/models/operator.hpp"
 #include "workloads/plans/parallel_plan.hpp"
+#include "workloads/plans/training_steps.hpp"
 #include "workloads/schedules/pipeline_execution.hpp"
 
 namespace weft {
 
-/// How long a GPU takes for an operator.
-using OperatorClock = std::function<Duration(const Operator&, OperatorPass)>;
+/// Axes whose ranks share a host: what they do is no part of the workload but of the time of
+/// compute ops, so that it has far fewer ops and the network moves what leaves hosts.
+struct InsideAxes {
+  std::array<bool, plan_axis_count> is_inside = {};
+  AxisClock clock;
+};
 
 /// Order of the passes of every device; of one stage, one microbatch after the other. Requires: the
 /// plan breaks no rule. Throws InputError [bad-plan] at `place` for a schedule that does not exist
@@ -43,8 +48,8 @@ PipelineOrder pipeline_order(const TransformerModel& model, const ParallelPlan& 
                              const SourcePlace& place);
 
 /// Throws InputError [bad-plan] as pipeline_order() does, [too-large] for more ops than a workload
-/// may have.
+/// may have. `inside`: what is combined; null: nothing.
 Workload make_training_workload(const std::string& name, const TransformerModel& model, const ParallelPlan& plan,
-                                const OperatorClock& clock, const SourcePlace& place);
+                                const OperatorClock& clock, const SourcePlace& place, const InsideAxes* inside = nullptr);
 
 }  // namespace weft

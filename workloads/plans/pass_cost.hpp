@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass cost: how long one pass of a part of a model takes, and how much of that is communication.
 //
-// Where it sits: the iteration estimate puts the passes of all parts together.
+// Where it sits: projections put the passes of all parts together (host/projections); the training
+// workload asks it for what stays inside hosts, where that is not simulated.
 //
 // Model: steps run as the training workload has them - computations one after the other, the
 // collectives of an axis one after the other, shifts of both directions at a time - each as soon as
@@ -16,18 +17,8 @@
 
 #include "core/values/units.hpp"
 #include "workloads/plans/training_steps.hpp"
-#include "workloads/plans/training_workload.hpp"
 
 namespace weft {
-
-constexpr std::size_t plan_axis_count = static_cast<std::size_t>(PlanAxis::embedding) + 1;
-
-/// How long the ranks of an axis take for a collective (`type`, input of one rank), or for a
-/// message from each to the next.
-struct AxisClock {
-  std::function<Duration(PlanAxis axis, CollectiveType type, Bytes input)> collective;
-  std::function<Duration(PlanAxis axis, Bytes bytes)> message;
-};
 
 struct AxisTime {
   Duration busy;

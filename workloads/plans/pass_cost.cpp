@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/projections/pass_cost.hpp"
+#include "workloads/plans/pass_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
