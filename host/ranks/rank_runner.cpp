@@ -334,7 +334,8 @@ void RankRunner::finish_op(OpId op, Time end, bool is_recorded, EventContext& co
   } else if (dag_.processor(op) == Processor::gpu) {
     note(Exposure::Change::compute_ends, 0, end, context);
   }
-  if (is_recorded && (shared_.recording == Recording::everything || kind != OpKind::compute))
+  const Recording needed = kind == OpKind::compute ? Recording::everything : Recording::communication;
+  if (is_recorded && shared_.recording >= needed)
     records_.push_back({job_.attempt, rank_, static_cast<std::uint32_t>(iteration_), op, op_start_[op.index()], end});
   ahead_until_ = std::max(ahead_until_, end);
   for (const OpId next : dag_.successors(op)) {

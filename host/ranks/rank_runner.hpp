@@ -48,7 +48,7 @@ class InsideOrder;
 class InsideTraffic;
 
 /// What a host records while it runs; read after the run.
-enum class Recording : std::uint8_t { communication, everything };
+enum class Recording : std::uint8_t { nothing, communication, everything };
 
 /// Settings shared by all ranks of a run. Referenced objects outlive the run.
 struct RankRunnerContext {

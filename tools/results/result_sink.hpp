@@ -28,6 +28,7 @@ class ResultSink {
     /// Of more transfers of jobs than this, a row may stand for several of an op and iteration that
     /// are as large and take as long, without their endpoints.
     std::uint64_t flows_listed_max = UINT64_MAX;
+    bool collectives = true;  ///< each as a CollectiveRow, sends and receives among them
   };
   /// The same whenever it is asked.
   virtual Needs needs() const { return {}; }

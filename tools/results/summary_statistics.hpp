@@ -22,7 +22,7 @@ namespace weft {
 
 class SummaryStatistics final : public ResultSink {
  public:
-  Needs needs() const override { return {.flows_listed_max = 0}; }
+  Needs needs() const override { return {.flows_listed_max = 0, .collectives = false}; }
   void begin() override;
   void add_job(const JobRow& row) override;
   void add_iteration(const IterationRow& row) override;

@@ -20,7 +20,7 @@ class TeeSink final : public ResultSink {
     const Needs first = first_.needs();
     const Needs second = second_.needs();
     return {first.ops || second.ops, first.pauses || second.pauses, first.origins || second.origins,
-            std::max(first.flows_listed_max, second.flows_listed_max)};
+            std::max(first.flows_listed_max, second.flows_listed_max), first.collectives || second.collectives};
   }
   void begin() override {
     both([](ResultSink& sink) { sink.begin(); });

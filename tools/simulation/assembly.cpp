@@ -175,15 +175,14 @@ void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
     if (may_carry_out_across())
       across_door = std::make_unique<AcrossDoor>(topology, inside->replays, fabric, flow_settings->host_to_fabric_min());
   }
-  const HostWiring wiring{
-      topology,
-      attempts,
-      speeds,
-      {*port, host_settings.reduction_time_per_mib, host_settings.kernel_launch_latency, host_settings.compute_slowdown,
-       observers.records_ops ? Recording::everything : Recording::communication, across_door.get()},
-      scheduler,
-      scheduler_settings(scenario).control_delay,
-      inside.get()};
+  const HostWiring wiring{topology,
+                          attempts,
+                          speeds,
+                          {*port, host_settings.reduction_time_per_mib, host_settings.kernel_launch_latency,
+                           host_settings.compute_slowdown, observers.recording, across_door.get()},
+                          scheduler,
+                          scheduler_settings(scenario).control_delay,
+                          inside.get()};
   for (std::uint32_t host = 0; host < host_count; ++host) {
     builder.define(hosts[host], std::make_unique<HostEntity>(HostId(host), wiring));
     for (const Time change : speeds.changes(HostId(host))) {

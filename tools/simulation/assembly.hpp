@@ -20,6 +20,7 @@
 #include "host/ranks/host_settings.hpp"
 #include "host/ranks/host_speed.hpp"
 #include "host/ranks/job.hpp"
+#include "host/ranks/rank_runner.hpp"
 #include "host/symmetry/coupled_jobs.hpp"
 #include "host/transport/flow_list_source.hpp"
 #include "host/transport/packet_network.hpp"
@@ -46,7 +47,7 @@ class TransferCollector final : public FlowObserver {
 struct Observers {
   JobObserver& jobs;
   FlowObserver& transfers;
-  bool records_ops = false;
+  Recording recording = Recording::communication;
   bool records_pauses = false;
 };
 

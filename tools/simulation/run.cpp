@@ -218,6 +218,12 @@ void add_network_rows(const EndedRun& run, ResultRows& rows, RunSummary& summary
   if (parts.congestion) summary.congestion = rows.add_congestion(*parts.congestion, end);
 }
 
+/// Of ops, for the rows that a sink asks for.
+Recording recording(const ResultSink::Needs& needs) {
+  if (needs.ops) return Recording::everything;
+  return needs.collectives ? Recording::communication : Recording::nothing;
+}
+
 /// What entities have recorded.
 void add_last_rows(const EndedRun& run, ResultRows& rows, ResultSink& sink, RunSummary& summary) {
   const auto& [parts, engine, end, cut_off, has_many_flows] = run;
@@ -227,7 +233,7 @@ void add_last_rows(const EndedRun& run, ResultRows& rows, ResultSink& sink, RunS
   std::vector<const HostEntity*> hosts;
   for (const EntityId host : parts.hosts) hosts.push_back(&engine.entity_as<HostEntity>(host));
   const HostRecords records(std::move(hosts), now);
-  add_collective_rows(parts.scenario, parts.attempts, records, sink);
+  if (needs.collectives) add_collective_rows(parts.scenario, parts.attempts, records, sink);
   rows.add_communicators(of_all_hosts<RankExposure>(parts, engine, [now](const HostEntity& host) { return host.exposures(now); }));
   if (needs.ops) rows.add_ops(records);
   if (needs.pauses && parts.packet_network) rows.add_link_pauses(parts.packet_network->results().pauses(engine, end));
@@ -254,7 +260,7 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   ResultRows rows(scenario, parts.attempts, sink);
   const ResultSink::Needs needs = sink.needs();
   EngineBuilder builder;
-  parts.add_entities(builder, {rows, rows, needs.ops, needs.pauses});
+  parts.add_entities(builder, {rows, rows, recording(needs), needs.pauses});
   EngineOptions engine_options;
   engine_options.threads = options.threads;
   engine_options.partition = partition;
