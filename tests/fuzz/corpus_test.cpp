@@ -38,6 +38,8 @@ const std::map<std::string_view, int> refusals = {
     {"flows_hpcc", 1},
     {"collective_program", 5},
     {"collective_rules", 5},
+    {"component_times", 3},
+    {"hardware", 3},
     {"model", 2},
     {"plan", 2},
     {"routes", 5},

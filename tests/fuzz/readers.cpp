@@ -4,8 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 #include "calibration/measured_times.hpp"
 #include "calibration/nccl_tests.hpp"
@@ -18,6 +22,9 @@
 #include "host/op_times/regression_rows.hpp"
 #include "host/op_times/regressor_profile.hpp"
 #include "host/op_times/sampled_tables.hpp"
+#include "host/projections/collective_formulas.hpp"
+#include "host/projections/component_times.hpp"
+#include "host/projections/hardware_config.hpp"
 #include "network/routing/ecmp.hpp"
 #include "network/routing/static_routes.hpp"
 #include "scheduler/failures/failure_plan.hpp"
@@ -94,6 +101,26 @@ void read_operator_profile(const std::string& path) {
     regressor.predict(std::vector<double>(regressor.of.sizes.size(), 1000.0));
 }
 
+/// Read, then composed for the stages that it tells of.
+void read_components(const std::string& path) {
+  const ComponentTable table = read_component_times(SourceText::read(path));
+  const std::vector<std::uint64_t> layers = table.layers_by_stage();
+  if (layers.empty()) return;
+  const PipelineStages pipeline = compose_stages(table.times, layers);
+  constexpr std::size_t stages_max = 64;  // for the fuzzer's speed
+  if (layers.size() <= stages_max) estimate_steps(pipeline, std::min<std::uint32_t>(table.step->microbatches, stages_max));
+}
+
+/// Read, then asked for times.
+void read_hardware(const std::string& path) {
+  const HardwareConfig hardware = read_hardware_config(SourceText::read(path));
+  for (const std::uint64_t ranks : {1U, 3U, 64U}) {
+    const GroupSpread group{ranks, std::min<std::uint64_t>(ranks, hardware.gpus_per_node)};
+    best_all_reduce(hardware, group, Bytes::of(1000));
+    all_to_all_time(hardware, group, Bytes::of(1000));
+  }
+}
+
 /// Read, then counted.
 void read_model_and_count(const std::string& path) { parameter_count(read_model(SourceText::read(path))); }
 
@@ -153,6 +180,8 @@ constexpr std::array kReaders = {
     FuzzedReader{"collective_rules", read_rules},
     FuzzedReader{"sampled_table", read_samples_of},
     FuzzedReader{"operator_profile", read_operator_profile},
+    FuzzedReader{"component_times", read_components},
+    FuzzedReader{"hardware", read_hardware},
     FuzzedReader{"model", read_model_and_count},
     FuzzedReader{"plan", read_plan_and_hold},
     FuzzedReader{"routes", read_routes},
