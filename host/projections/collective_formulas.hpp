@@ -10,7 +10,7 @@
 //   ring         2 (N - 1) a + 2 (N - 1) / N S b         Patarasuk, Yuan, JPDC 69(2), 2009
 //   hypercube    2 lg N a + 2 (N - 1) / N S b            recursive halving and doubling: Thakur,
 //                N a power of two                        Rabenseifner, Gropp, IJHPCA 19(1), 2005
-//   bruck        ceil(lg N) a + (N - 1) S b              all inputs are gathered as in Bruck et al.,
+//   bruck        ceil(lg N) a + (N - 1) S b              all inputs gathered as in Bruck et al.,
 //                                                        IEEE TPDS 8(11), 1997, and added up
 //   single shot  a + (N - 2) o + (N - 1) S b             all inputs are sent to all at once
 // Across nodes, with g ranks in each: ring reduce-scatter and all-gather inside, 2 (g - 1) a + 2 (g

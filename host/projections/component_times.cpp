@@ -20,8 +20,8 @@ namespace weft {
 
 namespace {
 
-constexpr double component_us_max = 1e10;  // hours for one operator: not a time of training
-constexpr std::uint32_t step_count_max = 1U << 16;
+constexpr double component_us_max = 1e10;                 // hours for one operator: not a time of training
+constexpr std::uint64_t step_microbatches_max = 500'000;  // of all stages together
 
 /// How often a layer has an operator.
 struct LayerOperator {
@@ -170,9 +170,10 @@ class ComponentReader {
     }
     const auto stages = plain_number<std::uint32_t>(items[stages_at]);
     const auto microbatches = plain_number<std::uint32_t>(items[microbatches_at]);
-    const auto fits = [](const std::optional<std::uint32_t>& count) { return count && *count >= 1 && *count <= step_count_max; };
-    if (!fits(stages) || !fits(microbatches)) {
-      csv.fault(parameter, "out-of-range", fmt::format("stages and microbatches are from 1 to {}", step_count_max),
+    const bool fits = stages && microbatches && *stages > 0 && *microbatches > 0 &&
+                      std::uint64_t{*stages} * *microbatches <= step_microbatches_max;
+    if (!fits) {
+      csv.fault(parameter, "out-of-range", fmt::format("stages x microbatches is not from 1 to {}", step_microbatches_max),
                 "they are the first and the eighth number");
       return;
     }

@@ -38,7 +38,8 @@ struct PublishedStep {
 
 struct ComponentTable {
   ComponentTimes times;
-  std::optional<std::array<std::uint64_t, 3>> layers;  ///< of the first, a middle and the last stage
+  /// Of the first, a middle and the last stage.
+  std::optional<std::array<std::uint64_t, 3>> layers;
   std::optional<PublishedStep> step;
 
   /// Layers by stage; nothing where the table does not say both layers and stages, or has one

@@ -10,7 +10,7 @@
 // of the plan. Operators are those of workloads/plans/training_steps, which have the shapes of one
 // rank and the types of the plan's precision.
 // Context-parallel ranks are copies of each other and not told apart.
-// Source: "A precision-aware distributed training time predictor", algorithm 1.
+// Source: Kang et al., arXiv 2604.16145, algorithm 1.
 // Threads: pure functions.
 #pragma once
 

@@ -16,7 +16,8 @@
 //                                                     2 (P - 1) messages between stages
 //   T_other   0                                       context and expert parallelism, as T_tp
 // v: chunks of a stage. Optimizer, and what overlaps, are left out, as they are there.
-// Source: "A precision-aware distributed training time predictor", equations 1 to 4.
+// Source: Kang et al., "Training Time Prediction for Mixed Precision-based Distributed Training",
+// arXiv 2604.16145, equations 1 to 4.
 // Threads: pure functions; the clock is called from the caller's thread.
 #pragma once
 

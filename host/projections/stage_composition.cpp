@@ -176,6 +176,11 @@ double bubble_fraction(std::uint32_t stages, std::uint32_t microbatches) {
   return (stages - 1.0) / (microbatches + (stages - 1.0));
 }
 
+double hours_of_training(double tokens, double tokens_per_step, double step_us) {
+  constexpr double us_per_hour = 3600.0 * us_per_s;
+  return tokens / tokens_per_step * step_us / us_per_hour;
+}
+
 double data_all_reduce_volume(double parameters, std::uint64_t replicas, Arithmetic arithmetic) {
   const auto ranks = static_cast<double>(replicas);
   const double sent = 2.0 * parameters * (ranks - 1.0) / ranks;

@@ -19,7 +19,7 @@
 //   1F1B composed        sum (F' + B') + (M - 1) max (F' + B') + max U
 //   dependency-exact     execute() with transfers beside passes; each stage updates when it is done
 // A step of 1F1B is as long as one of AFAB where stages are alike, which the published form is not.
-// Source: estimate-train-time (MIT), "Core Concepts"; its program for the encoder's syncs and the
+// Source: estimate-train-time, "Core Concepts"; its program for the encoder's syncs and the
 // first stage's all-reduce.
 // Threads: pure functions.
 #pragma once
@@ -109,6 +109,9 @@ StepEstimates estimate_steps(const PipelineStages& pipeline, std::uint32_t micro
 
 /// (P - 1) / (M + P - 1), of stages that are alike.
 double bubble_fraction(std::uint32_t stages, std::uint32_t microbatches);
+
+/// Of training on so many tokens.
+double hours_of_training(double tokens, double tokens_per_step, double step_us);
 
 // --- Volumes that a rank sends, in the unit of what it holds ---
 

@@ -82,6 +82,7 @@ TEST(ComponentTimes, RefusesWhatItCannotCompose) {
   expect(kSmall + "linear2_fwd,x,-1\n", "[out-of-range]");
   expect(kSmall + "all_F_all_B_max_optimizer,[4 2],1\n", "2 numbers stand here, not 9");
   expect(kSmall + "all_F_all_B_max_optimizer,[0 2 2 4 32 4096 4096 8 4],1\n", "[out-of-range]");
+  expect(kSmall + "all_F_all_B_max_optimizer,[1000 2 2 4 32 4096 4096 501 4],1\n", "is not from 1 to 500000 [out-of-range]");
   expect("module,parameter,time\n", "[missing-column]");
 }
 

@@ -55,7 +55,7 @@ TEST(GpuSubgraphs, WeightsAreSlicedAndTyped) {
   EXPECT_EQ(weight(first, "norms")->parameters, 16U * 256);
   EXPECT_FALSE(weight(first, "norms")->is_sliced);
   EXPECT_EQ(weight(first, "norms")->type.name, "FP32");
-  EXPECT_EQ(weight(first, "embedding")->parameters, 1024U * 64 / 2);
+  EXPECT_EQ(weight(first, "embedding")->parameters, 1024U * 32);
   EXPECT_EQ(weight(first, "embedding")->type.name, "FP32");
   EXPECT_EQ(first.parameters(), 16U * (8192 + 16384 + 256) + 32768);
   EXPECT_EQ(weight(first, "output layer"), nullptr);

@@ -89,7 +89,7 @@ TEST(PrecisionEstimate, PredictorsThatAreBlindToPrecision) {
   };
   const ParallelPlan amp = small_training::plan(model, {});
   const ParallelPlan half = small_training::plan(model, {"precision.kind=ALL_FP16"});
-  // The last stage takes longest, with norm, output layer, its two gradients, and loss: 7 operators.
+  // The last stage takes longest, with norm, output layer, two gradients, and loss: 7 operators.
   EXPECT_NEAR(computation_us(half), 8 * (16 * 26 + 7) * 16 / 1e3, 1e-4);
   EXPECT_NEAR(computation_us(precision_blind(amp)), 8 * (16 * 26 + 7) * 32 / 1e3, 1e-4);
   EXPECT_EQ(computation_us(precision_blind(amp)), computation_us(precision_blind(half)));

@@ -110,6 +110,9 @@ TEST(StageComposition, BubbleOfStagesThatAreAlike) {
   EXPECT_DOUBLE_EQ(bubble_fraction(4, 8), 1.0 - 24.0 / estimate_steps(alike(4, 1, 2), 8).afab_exact_us);
 }
 
+// A billion tokens in steps of a million are 1,000 steps; of 9 s each they take 2.5 hours.
+TEST(StageComposition, HoursOfATokenBudget) { EXPECT_DOUBLE_EQ(hours_of_training(1e9, 1e6, 9e6), 2.5); }
+
 // A ring of 4 sends 2 x 3 parts of 1000 / 4; as published a quarter of that. Gathering sends 3.
 TEST(StageComposition, Volumes) {
   EXPECT_DOUBLE_EQ(data_all_reduce_volume(1000, 4, Arithmetic::physical), 1500);
