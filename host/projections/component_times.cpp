@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -20,8 +21,8 @@ namespace weft {
 
 namespace {
 
-constexpr double component_us_max = 1e10;                 // hours for one operator: not a time of training
-constexpr std::uint64_t step_microbatches_max = 500'000;  // of all stages together
+constexpr double component_us_max = 1e10;                 // hours: no time of an operator
+constexpr std::uint64_t step_microbatches_max = 500'000;  // of all stages
 
 /// How often a layer has an operator.
 struct LayerOperator {

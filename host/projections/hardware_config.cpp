@@ -32,6 +32,7 @@ class HardwareFiller {
   HardwareConfig fill() {
     HardwareConfig hardware;
     hardware.name = file_.name();
+    hardware.origin = file_.origin();
     constexpr std::uint32_t usual_gpus = 8;
     hardware.gpus_per_node = count("gpus_per_node", file_.gpus_per_node(), usual_gpus);
     hardware.nics_per_node = count("nics_per_node", file_.nics_per_node(), hardware.gpus_per_node);

@@ -30,6 +30,7 @@ struct HardwareLink {
 
 struct HardwareConfig {
   std::string name;
+  std::string origin;  ///< of the numbers
   std::uint32_t gpus_per_node = 8;
   std::uint32_t nics_per_node = 8;
   HardwareLink inside;        ///< of one GPU

@@ -10,6 +10,7 @@ namespace {
 /// 1 GB/s and 1 us inside, 0.5 GB/s per GPU and 10 us between nodes of 4.
 HardwareConfig small() {
   return {.name = "small",
+          .origin = {},
           .gpus_per_node = 4,
           .nics_per_node = 2,
           .inside = {Bandwidth::gbps(8), Duration::us(1), 1.0},

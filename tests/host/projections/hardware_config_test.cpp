@@ -23,10 +23,11 @@ std::string refusal(const std::string& text) {
 // A card of 400 Gb/s is 50 GB/s; two for four GPUs at 0.8 are 20 GB/s each.
 TEST(HardwareConfig, SharesCards) {
   const HardwareConfig hardware = read_hardware_config(SourceText("h", R"(
-    name: "two cards" gpus_per_node: 4 nics_per_node: 2 message_overhead: "450ns"
+    name: "two cards" origin: "none" gpus_per_node: 4 nics_per_node: 2 message_overhead: "450ns"
     inside { bandwidth: "1600Gbps" latency: "1us" efficiency: 0.5 }
     between { bandwidth: "400Gbps" latency: "2us" efficiency: 0.8 })"));
   EXPECT_EQ(hardware.name, "two cards");
+  EXPECT_EQ(hardware.origin, "none");
   EXPECT_DOUBLE_EQ(hardware.inside_of_gpu().bytes_per_s, 100e9);
   EXPECT_DOUBLE_EQ(hardware.inside_of_gpu().latency_s, 1e-6);
   EXPECT_DOUBLE_EQ(hardware.between_of_gpu().bytes_per_s, 20e9);

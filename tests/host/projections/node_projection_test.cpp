@@ -21,6 +21,7 @@ ParallelPlan mixtral_plan(std::vector<std::string> settings = {}) {
 
 HardwareConfig hardware(std::uint32_t gpus_per_node = 8) {
   return {.name = "test",
+          .origin = {},
           .gpus_per_node = gpus_per_node,
           .nics_per_node = gpus_per_node,
           .inside = {Bandwidth::gbps(3200), Duration::us(1), 1.0},

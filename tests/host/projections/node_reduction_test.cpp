@@ -79,6 +79,7 @@ TEST(NodeReduction, ContextStays) {
 
 HardwareConfig hardware() {
   return {.name = "test",
+          .origin = {},
           .inside = {Bandwidth::gbps(80), Duration::us(1), 1.0},
           .between = {Bandwidth::gbps(8), Duration::us(10), 1.0},
           .message_overhead = Duration::zero()};
