@@ -9,13 +9,17 @@ namespace {
 
 PipelineScheduleResult make_gpipe(const PipelineSizes& sizes, const ParamSet& /*params*/) {
   if (auto broken = check_chunks(sizes, "gpipe", 1)) return *std::move(broken);
-  std::vector<PipelinePass> passes;
-  for (std::uint32_t i = 0; i < sizes.microbatches; ++i) passes.push_back({PassKind::forward, i, 0});
-  for (std::uint32_t i = sizes.microbatches; i-- > 0;) passes.push_back({PassKind::backward, i, 0});
-  return executed(sizes, {ChunkPlacement::loop, std::vector(sizes.stages, std::move(passes))});
+  return executed(sizes, {ChunkPlacement::loop, std::vector(sizes.stages, gpipe_passes(sizes))});
 }
 
 }  // namespace
+
+std::vector<PipelinePass> gpipe_passes(const PipelineSizes& sizes) {
+  std::vector<PipelinePass> passes;
+  for (std::uint32_t i = 0; i < sizes.microbatches; ++i) passes.push_back({PassKind::forward, i, 0});
+  for (std::uint32_t i = sizes.microbatches; i-- > 0;) passes.push_back({PassKind::backward, i, 0});
+  return passes;
+}
 
 Module<PipelineScheduleMaker> gpipe_module() {
   return {{"schedule",

@@ -7,9 +7,14 @@
 // Threads: constants and pure functions.
 #pragma once
 
+#include <vector>
+
 #include "workloads/schedules/pipeline_schedules.hpp"
 
 namespace weft {
+
+/// In the order in which every device does them.
+std::vector<PipelinePass> gpipe_passes(const PipelineSizes& sizes);
 
 Module<PipelineScheduleMaker> gpipe_module();
 

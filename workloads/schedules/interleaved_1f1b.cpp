@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace weft {
@@ -26,23 +27,26 @@ PipelineScheduleResult make_interleaved(const PipelineSizes& sizes, const ParamS
         fmt::format("interleaved_1f1b needs a multiple of the {} stages as microbatches, not {}", sizes.stages, sizes.microbatches),
         fmt::format("--microbatches={}", (sizes.microbatches / sizes.stages + 1) * sizes.stages)};
   }
-  const std::uint32_t all = sizes.microbatches * sizes.chunks;
   PipelineOrder order;
-  for (std::uint32_t device = 0; device < sizes.stages; ++device) {
-    std::vector<PipelinePass> passes;
-    std::uint32_t forward = 0;
-    const std::uint32_t warm_up = 2 * (sizes.stages - 1 - device) + (sizes.chunks - 1) * sizes.stages;
-    while (forward < std::min(all, warm_up)) passes.push_back(nth_pass(sizes, PassKind::forward, forward++));
-    for (std::uint32_t backward = 0; backward < all; ++backward) {
-      if (forward < all) passes.push_back(nth_pass(sizes, PassKind::forward, forward++));
-      passes.push_back(nth_pass(sizes, PassKind::backward, backward));
-    }
-    order.devices.push_back(std::move(passes));
-  }
+  for (std::uint32_t device = 0; device < sizes.stages; ++device) order.devices.push_back(interleaved_passes(sizes, device));
   return executed(sizes, std::move(order));
 }
 
 }  // namespace
+
+std::vector<PipelinePass> interleaved_passes(const PipelineSizes& sizes, std::uint32_t device) {
+  const std::uint32_t all = sizes.microbatches * sizes.chunks;
+  std::vector<PipelinePass> passes;
+  passes.reserve(std::size_t{2} * all);
+  std::uint32_t forward = 0;
+  const std::uint32_t warm_up = 2 * (sizes.stages - 1 - device) + (sizes.chunks - 1) * sizes.stages;
+  while (forward < std::min(all, warm_up)) passes.push_back(nth_pass(sizes, PassKind::forward, forward++));
+  for (std::uint32_t backward = 0; backward < all; ++backward) {
+    if (forward < all) passes.push_back(nth_pass(sizes, PassKind::forward, forward++));
+    passes.push_back(nth_pass(sizes, PassKind::backward, backward));
+  }
+  return passes;
+}
 
 Module<PipelineScheduleMaker> interleaved_1f1b_module() {
   return {{"schedule",

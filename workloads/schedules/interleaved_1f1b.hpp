@@ -12,9 +12,15 @@
 // Threads: constants and pure functions.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "workloads/schedules/pipeline_schedules.hpp"
 
 namespace weft {
+
+/// In the order in which the device does them. Requires: microbatches are a multiple of stages.
+std::vector<PipelinePass> interleaved_passes(const PipelineSizes& sizes, std::uint32_t device);
 
 Module<PipelineScheduleMaker> interleaved_1f1b_module();
 

@@ -2,6 +2,7 @@
 #include "workloads/schedules/one_forward_one_backward.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace weft {
@@ -12,19 +13,24 @@ PipelineScheduleResult make_1f1b(const PipelineSizes& sizes, const ParamSet& /*p
   if (auto broken = check_chunks(sizes, "1f1b", 1)) return *std::move(broken);
   PipelineOrder order;
   for (std::uint32_t device = 0; device < sizes.stages; ++device) {
-    std::vector<PipelinePass> passes;
-    std::uint32_t forward = 0;
-    while (forward < std::min(sizes.microbatches, sizes.stages - 1 - device)) passes.push_back({PassKind::forward, forward++, 0});
-    for (std::uint32_t backward = 0; backward < sizes.microbatches; ++backward) {
-      if (forward < sizes.microbatches) passes.push_back({PassKind::forward, forward++, 0});
-      passes.push_back({PassKind::backward, backward, 0});
-    }
-    order.devices.push_back(std::move(passes));
+    order.devices.push_back(one_forward_one_backward_passes(sizes, device));
   }
   return executed(sizes, std::move(order));
 }
 
 }  // namespace
+
+std::vector<PipelinePass> one_forward_one_backward_passes(const PipelineSizes& sizes, std::uint32_t device) {
+  std::vector<PipelinePass> passes;
+  passes.reserve(std::size_t{2} * sizes.microbatches);
+  std::uint32_t forward = 0;
+  while (forward < std::min(sizes.microbatches, sizes.stages - 1 - device)) passes.push_back({PassKind::forward, forward++, 0});
+  for (std::uint32_t backward = 0; backward < sizes.microbatches; ++backward) {
+    if (forward < sizes.microbatches) passes.push_back({PassKind::forward, forward++, 0});
+    passes.push_back({PassKind::backward, backward, 0});
+  }
+  return passes;
+}
 
 Module<PipelineScheduleMaker> one_forward_one_backward_module() {
   return {{"schedule",

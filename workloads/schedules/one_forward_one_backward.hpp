@@ -10,9 +10,15 @@
 // Threads: constants and pure functions.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "workloads/schedules/pipeline_schedules.hpp"
 
 namespace weft {
+
+/// In the order in which the device does them.
+std::vector<PipelinePass> one_forward_one_backward_passes(const PipelineSizes& sizes, std::uint32_t device);
 
 Module<PipelineScheduleMaker> one_forward_one_backward_module();
 
