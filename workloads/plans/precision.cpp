@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plans/precision.hpp"
 
+#include <array>
+#include <cstddef>
 #include <optional>
 
 #include "core/check.hpp"
@@ -68,6 +70,12 @@ Precision precision_of(PrecisionKind kind) {
       return precision;
   }
   return precision;
+}
+
+std::string_view to_text(PrecisionKind kind) {
+  constexpr std::array<std::string_view, 10> names = {"all_fp32", "all_tf32",      "all_fp16",      "all_bf16",     "amp_fp16",
+                                                      "amp_bf16", "megatron_fp16", "megatron_bf16", "megatron_fp8", "megatron_fp4"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 ElementType Precision::activations() const { return is_single(kind) ? type("FP32") : half(kind); }

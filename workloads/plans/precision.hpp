@@ -71,4 +71,7 @@ struct Precision {
 
 Precision precision_of(PrecisionKind kind);
 
+/// "megatron_bf16".
+std::string_view to_text(PrecisionKind kind);
+
 }  // namespace weft
