@@ -18,10 +18,10 @@
 //   output     norm's input, product's input, FP32 softmax of the logits T V / t
 // Selective recomputation keeps nothing between queries, keys, values and attention's output. A
 // layer that is computed again keeps its input.
-// Between the backward passes for input and for weights remain inputs of products with weights and
-// gradients of their outputs.
-// Sources: Korthikanti et al., arXiv 2205.05198, section 4; Dao, arXiv 2307.08691, section 3.1.2;
-// Qi et al., ICLR 2024, section 2; Megatron-LM for experts and the loss.
+// Between the backward passes for input and for weights, inputs of products with weights and
+// gradients of their outputs remain.
+// Sources: Korthikanti et al., arXiv 2205.05198, section 4; Qi et al., ICLR 2024, section 2; Dao,
+// arXiv 2307.08691, section 3.1.2; Megatron-LM for experts and the loss.
 // Threads: values and pure functions.
 #pragma once
 
@@ -44,7 +44,8 @@ struct PartActivations {
   std::vector<ActivationItem> items;  ///< each component once
   Bytes kept;                         ///< their sum: from forward to backward
   Bytes for_weights;                  ///< between the backward passes for input and for weights
-  Bytes working;                      ///< more, while backward goes through: gradients, gathered inputs
+  /// More, while backward goes through: gradients, gathered inputs.
+  Bytes working;
 };
 
 /// How one rank spends memory on a microbatch. Requires: the plan breaks no rule for the model.

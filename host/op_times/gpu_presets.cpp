@@ -105,7 +105,7 @@ constexpr std::array<NamedValue, 6> v100_sxm2_numbers = {{
     {"sustained_clock", "1379MHz", like_a100_share},
     {"fp32", "15.7TFLOPS", "V100 data sheet, SXM2"},
     {"fp16", "125TFLOPS", "V100 data sheet"},
-    {"memory", "32GB", "V100 data sheet"},
+    {"memory", "32GiB", "V100 data sheet, whose GB are GiB: nvidia-smi shows 32,768 MiB"},
     {"l2_bandwidth", "25067Gbps", "A100 white paper: 2,048 B per clock"},
 }};
 constexpr std::array<NamedValue, 6> v100_pcie_numbers = {{
@@ -113,7 +113,7 @@ constexpr std::array<NamedValue, 6> v100_pcie_numbers = {{
     {"sustained_clock", "1244MHz", like_a100_share},
     {"fp32", "14TFLOPS", "V100 data sheet, PCIe"},
     {"fp16", "112TFLOPS", "V100 data sheet"},
-    {"memory", "32GB", "V100 data sheet"},
+    {"memory", "32GiB", "V100 data sheet, whose GB are GiB: nvidia-smi shows 32,768 MiB"},
     {"l2_bandwidth", "22610Gbps", "A100 white paper: 2,048 B per clock"},
 }};
 constexpr std::array<NamedValue, 15> ga100 = {{
@@ -140,15 +140,15 @@ constexpr std::array<NamedValue, 1> a100_pcie_clock = {{
     {"sustained_clock", "1080MHz", "assumption: 300 W of 400 W leave 0.85 of the clock of SXM"},
 }};
 constexpr std::array<NamedValue, 2> a100_80gb_sxm_memory = {{
-    {"memory", "80GB", "A100 data sheet"},
+    {"memory", "80GiB", "A100 data sheet, whose GB are GiB: nvidia-smi shows 81,920 MiB"},
     {"memory_bandwidth", "16312Gbps", "A100 data sheet: 2,039 GB/s"},
 }};
 constexpr std::array<NamedValue, 2> a100_40gb_memory = {{
-    {"memory", "40GB", "A100 data sheet"},
+    {"memory", "40GiB", "A100 data sheet, whose GB are GiB: nvidia-smi shows 40,960 MiB"},
     {"memory_bandwidth", "12440Gbps", "A100 data sheet: 1,555 GB/s"},
 }};
 constexpr std::array<NamedValue, 2> a100_80gb_pcie_memory = {{
-    {"memory", "80GB", "A100 data sheet"},
+    {"memory", "80GiB", "A100 data sheet, whose GB are GiB: nvidia-smi shows 81,920 MiB"},
     {"memory_bandwidth", "15480Gbps", "A100 data sheet: 1,935 GB/s"},
 }};
 constexpr std::array<NamedValue, 15> gh100 = {{
@@ -170,17 +170,17 @@ constexpr std::array<NamedValue, 15> gh100 = {{
 }};
 constexpr std::array<NamedValue, 3> h100_sxm_numbers = {{
     {"sustained_clock", "1530MHz", achieved_h100},
-    {"memory", "80GB", "H100 data sheet"},
+    {"memory", "81559MiB", "nvidia-smi on H100 SXM; data sheet: 80 GB"},
     {"memory_bandwidth", "26816Gbps", "H100 data sheet: 3,352 GB/s"},
 }};
 constexpr std::array<NamedValue, 3> h200_numbers = {{
     {"sustained_clock", "1530MHz", achieved_h100},
-    {"memory", "141GB", "H200 data sheet"},
+    {"memory", "143771MiB", "nvidia-smi on H200 SXM; data sheet: 141 GB"},
     {"memory_bandwidth", "38400Gbps", "H200 data sheet: 4.8 TB/s"},
 }};
 constexpr std::array<NamedValue, 3> gh200_numbers = {{
     {"sustained_clock", "1678MHz", fitted_to_vista},
-    {"memory", "96GB", "GH200 data sheet, HBM3; with HBM3e it is 144GB"},
+    {"memory", "97871MiB", "nvidia-smi on GH200 with HBM3; data sheet: 96 GB, with HBM3e 144 GB"},
     {"memory_bandwidth", "32000Gbps", "GH200 data sheet: 4 TB/s; with HBM3e 4.9"},
 }};
 constexpr std::array<NamedValue, 18> b200_numbers = {{
@@ -196,7 +196,7 @@ constexpr std::array<NamedValue, 18> b200_numbers = {{
     {"fp4", "9PFLOPS", "HGX B200 data sheet, dense"},
     {"int8", "4500TOPS", "HGX B200 data sheet, dense"},
     {"exponentials", "16", exponentials_origin},
-    {"memory", "180GB", "HGX B200 data sheet: 1.44 TB over 8"},
+    {"memory", "183359MiB", "nvidia-smi on HGX B200; data sheet: 1.44 TB over 8"},
     {"memory_bandwidth", "64000Gbps", "HGX B200 data sheet: 64 TB/s over 8"},
     {"l2", "126MB", "assumption: 126 MB of two dies, as users report; not in the data sheet"},
     {"memory_side_cache", "0B", "there is none"},
@@ -216,7 +216,7 @@ constexpr std::array<NamedValue, 18> gb200_numbers = {{
     {"fp4", "10PFLOPS", "GB200 NVL72 data sheet, dense"},
     {"int8", "5000TOPS", "GB200 NVL72 data sheet, dense"},
     {"exponentials", "16", exponentials_origin},
-    {"memory", "186GB", "GB200 NVL72 data sheet: 13.4 TB over 72"},
+    {"memory", "189471MiB", "nvidia-smi on GB200; GB200 NVL72 data sheet: 13.4 TB over 72"},
     {"memory_bandwidth", "64000Gbps", "GB200 NVL72 data sheet: 576 TB/s over 72"},
     {"l2", "126MB", "assumption: 126 MB of two dies, as users report; not in the data sheet"},
     {"memory_side_cache", "0B", "there is none"},
@@ -236,7 +236,7 @@ constexpr std::array<NamedValue, 18> gb300_numbers = {{
     {"fp4", "15PFLOPS", "GB300 NVL72 data sheet, dense"},
     {"int8", "167TOPS", "GB300 NVL72 data sheet: 24 POPS, sparse, over 72"},
     {"exponentials", "32", "NVIDIA on Blackwell Ultra: twice the exponentials of Blackwell"},
-    {"memory", "279GB", "GB300 NVL72 data sheet: 20 TB over 72"},
+    {"memory", "284208MiB", "nvidia-smi on GB300; GB300 NVL72 data sheet: 20 TB over 72"},
     {"memory_bandwidth", "64000Gbps", "GB300 NVL72 data sheet: 576 TB/s over 72"},
     {"l2", "126MB", "assumption: 126 MB of two dies, as users report; not in the data sheet"},
     {"memory_side_cache", "0B", "there is none"},
@@ -256,7 +256,7 @@ constexpr std::array<NamedValue, 18> mi300x_numbers = {{
     {"fp4", "none", "MI300X data sheet: there is none"},
     {"int8", "2614.9TOPS", "MI300X data sheet, dense"},
     {"exponentials", "16", amd_exponentials},
-    {"memory", "192GB", "MI300X data sheet"},
+    {"memory", "192GiB", "MI300X data sheet, whose GB are GiB: 8 stacks of 24 GiB"},
     {"memory_bandwidth", "42400Gbps", "MI300X data sheet: 5.3 TB/s"},
     {"l2", "32MB", "CDNA 3 white paper: 4 MB for each of 8 XCDs"},
     {"memory_side_cache", "256MB", "CDNA 3 white paper: Infinity Cache"},
@@ -276,7 +276,7 @@ constexpr std::array<NamedValue, 18> mi355x_numbers = {{
     {"fp4", "10066.3TFLOPS", "MI355X data sheet, dense"},
     {"int8", "5033.2TOPS", "MI355X data sheet, dense"},
     {"exponentials", "32", "CDNA 4 white paper: twice the transcendental rate of CDNA 3"},
-    {"memory", "288GB", "MI355X data sheet"},
+    {"memory", "288GiB", "MI355X data sheet, whose GB are GiB: 8 stacks of 36 GiB"},
     {"memory_bandwidth", "64000Gbps", "MI355X data sheet: 8 TB/s"},
     {"l2", "32MB", "CDNA 4 white paper: 4 MB for each of 8 XCDs"},
     {"memory_side_cache", "256MB", "CDNA 4 white paper: Infinity Cache"},

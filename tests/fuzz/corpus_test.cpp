@@ -40,6 +40,7 @@ const std::map<std::string_view, int> refusals = {
     {"collective_rules", 5},
     {"component_times", 3},
     {"hardware", 3},
+    {"layer_benchmark", 2},
     {"model", 2},
     {"plan", 2},
     {"routes", 5},

@@ -19,6 +19,7 @@
 #include "core/text/source_text.hpp"
 #include "host/collectives/collective_rules.hpp"
 #include "host/collectives/program.hpp"
+#include "host/memory/layer_benchmark.hpp"
 #include "host/op_times/regression_rows.hpp"
 #include "host/op_times/regressor_profile.hpp"
 #include "host/op_times/sampled_tables.hpp"
@@ -134,6 +135,17 @@ void read_plan_and_hold(const std::string& path) {
   for (std::size_t i = 0; i < plan.layout.size(); ++i) held_by_position(*model.transformer(), plan, i);
 }
 
+/// Read, then held against a small model and plan.
+void read_benchmark(const std::string& path) {
+  static const ModelDescription model = read_model(SourceText("model", R"(transformer {
+    layers: 8 hidden: 64 vocabulary: 1000 sequence: 128 attention { heads: 8 } mlp { width: 128 activation: SWIGLU }
+    experts { count: 8 top_k: 2 width: 64 } norm: RMS_NORM positions { kind: ROTARY } })"));
+  const LayerBenchmark benchmark = read_layer_benchmark(SourceText::read(path));
+  const PlanRequest one_gpu{.name = "llama3_8b_nemo", .overrides = {"context_parallel=1"}, .gpus = 1};
+  const SourcePlace place = SourcePlace::named("benchmark");
+  plan_of_benchmark(benchmark, *model.transformer(), load_plan(one_gpu, *model.transformer(), place), place);
+}
+
 /// Read, then matched with what it says itself.
 void read_measured(const std::string& path) {
   MeasuredTimes measured = read_measured_times(SourceText::read(path));
@@ -182,6 +194,7 @@ constexpr std::array kReaders = {
     FuzzedReader{"operator_profile", read_operator_profile},
     FuzzedReader{"component_times", read_components},
     FuzzedReader{"hardware", read_hardware},
+    FuzzedReader{"layer_benchmark", read_benchmark},
     FuzzedReader{"model", read_model_and_count},
     FuzzedReader{"plan", read_plan_and_hold},
     FuzzedReader{"routes", read_routes},

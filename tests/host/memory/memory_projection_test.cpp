@@ -101,10 +101,12 @@ TEST(MemoryProjection, FollowsTheFormulasOfLayers) {
   constexpr std::int64_t h = 6144;
   constexpr std::int64_t a = 64;
   constexpr std::int64_t n = s * b * h;
-  EXPECT_EQ(kept({"recompute.kind=KEEP", "sequence_parallel=false"}, s * b), n * 10 + n * 24 / 8 + 5 * a * s * s * b / 8);
-  EXPECT_EQ(kept({"recompute.kind=KEEP"}, s * b / 8), n * 34 / 8 + 5 * a * s * s * b / 8);
-  EXPECT_EQ(kept({}, s * b / 8), n * 34 / 8);
-  EXPECT_EQ(kept({"tensor_parallel=1", "sequence_parallel=false", "recompute.kind=KEEP"}, s * b), n * 34 + 5 * a * s * s * b);
+  constexpr std::int64_t scores = 5 * a * s * s * b;
+  // With t = 8, eight times what a rank keeps.
+  EXPECT_EQ(8 * kept({"recompute.kind=KEEP", "sequence_parallel=false"}, s * b), n * (8 * 10 + 24) + scores);
+  EXPECT_EQ(8 * kept({"recompute.kind=KEEP"}, s * b / 8), n * 34 + scores);
+  EXPECT_EQ(8 * kept({}, s * b / 8), n * 34);
+  EXPECT_EQ(kept({"tensor_parallel=1", "sequence_parallel=false", "recompute.kind=KEEP"}, s * b), n * 34 + scores);
 }
 
 // Qi et al., ICLR 2024, section 2: 32 s b h wait for the gradients of weights.
