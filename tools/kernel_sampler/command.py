@@ -17,6 +17,7 @@ from .flags import read_options
 from .grid import Grid
 from .journal import Identity, Journal
 from .launch import Launch, Layout, read_launch, read_layouts
+from .memory_flags import read_memory_request
 from .overview import print_dry_run, print_faults, print_functions
 from .plan import finished_keys, make_estimate, make_plan
 from .shapes import COLLECTIVES, FUNCTIONS, OPERATORS
@@ -100,16 +101,22 @@ def dry_run(request: Request) -> None:
     print_dry_run(plan, request.grid, request.layouts, estimate, basis, request.budget_s)
 
 
+def require_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        help_text = "install torch for your GPUs (pytorch.org), or python3-torch for a try on the CPU"
+        raise UseError(f"PyTorch is not installed for {sys.executable}: {error}", help_text) from error
+
+
 def run(request: Request) -> None:
     launch, settings, element = request.launch, request.settings, request.element
     require_processes(request.functions, launch, element)
     if launch.size > 1 and not request.layouts:
         raise UseError(f"none of the layouts fits into {launch.nodes} nodes x {launch.local_size} GPUs", "--layouts=NxG,... names others")
-    try:
-        import torch
-    except ImportError as error:
-        help_text = "install torch for your GPUs (pytorch.org), or python3-torch for a try on the CPU"
-        raise UseError(f"PyTorch is not installed for {sys.executable}: {error}", help_text) from error
+    require_torch()
+    import torch
+
     from .collectives import Ranks
     from .devices import open_device
     from .precision import set_up_type
@@ -143,9 +150,20 @@ def run(request: Request) -> None:
         print(f"tables in {request.journal.folder}")
 
 
+def run_memory(arguments: Sequence[str]) -> None:
+    request = read_memory_request(arguments)
+    require_torch()
+    from .memory_bench import measure_memory
+
+    measure_memory(request)
+
+
 def main(arguments: Sequence[str]) -> int:
-    options = read_options(arguments)
     try:
+        if arguments[:1] == ["memory"]:
+            run_memory(arguments[1:])
+            return 0
+        options = read_options(arguments)
         if options.list:
             print_functions()
         elif options.check:

@@ -44,6 +44,9 @@ what a folder is:
   OUT/operator/GPU_FUNCTION_TYPE.csv, OUT/nccl/GPU_FUNCTION_TYPE_NODES_GPUS.csv, one GPU, one type and one PyTorch in a folder: runs that
   would mix them are refused. A point that does not fit into memory is noted in measurements.jsonl and not tried again.
 
+memory:
+  python3 tools/kernel_sampler memory --help      measures what layers take of a GPU's memory, for `weft project memory`
+
 exit status: 0 done (or out of budget), 1 --check found faults, 2 wrong use, 130 interrupted
 """
 
