@@ -193,8 +193,8 @@ int read_and_run(int argc, char** argv) {
   add_workload_command(app, action);
   add_jobs_command(app, action);
   add_schedule_command(app, action);
-  add_optimes_command(app, action);
   add_project_command(app, action);
+  add_optimes_command(app, action);
   add_predict_command(app, action);
   add_calibrate_command(app, action);
   add_modules_command(app, action);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft project`: what training a model under a parallel plan takes of a cluster.
-#include "tools/weft/command_project.hpp"
-
+// `weft project`: what a model under a plan needs on a cluster, calculated before it is run.
 #include <CLI/CLI.hpp>
+
+#include "tools/weft/project_commands.hpp"
 
 namespace weft {
 
 void add_project_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("project", "What training a model takes: time and plans, on the cluster's own fabric");
+  CLI::App* command = app.add_subcommand("project", "Project what a model under a parallel plan needs on a cluster");
   command->require_subcommand(1);
+  add_project_memory_command(*command, action);
   add_project_training_command(*command, action);
 }
 

@@ -22,7 +22,7 @@
 #include "host/projections/plan_network.hpp"
 #include "tools/projections/projected_cluster.hpp"
 #include "tools/projections/simulated_iteration.hpp"
-#include "tools/weft/command_project.hpp"
+#include "tools/weft/project_commands.hpp"
 #include "tools/weft/operator_time_flags.hpp"
 #include "tools/weft/plan_flags.hpp"
 #include "tools/weft/progress.hpp"

@@ -14,6 +14,7 @@
 
 #include "core/text/readable.hpp"
 #include "tools/results/trace_file.hpp"
+#include "tools/weft/aligned_rows.hpp"
 
 namespace weft {
 
@@ -63,22 +64,6 @@ std::string drawn_timeline(const PipelineTimeline& timeline, std::size_t columns
       line.replace(begin, width, drawn);
     }
     text += fmt::format("{:>6}  {}\n", device, line.substr(0, line.find_last_not_of(' ') + 1));
-  }
-  return text;
-}
-
-/// Columns as wide as their longest text; the first to the left, all others to the right.
-template <std::size_t N>
-std::string aligned(const std::vector<std::array<std::string, N>>& rows) {
-  std::array<std::size_t, N> widths{};
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < N; ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    text += fmt::format("{:<{}}", row[0], widths[0]);
-    for (std::size_t i = 1; i < N; ++i) text += fmt::format("  {:>{}}", row[i], widths[i]);
-    text += '\n';
   }
   return text;
 }
