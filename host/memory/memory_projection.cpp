@@ -61,7 +61,7 @@ class StageProjector {
       sizes.push_back(chunks.back().sizes);
     }
     memory.held = held.all();
-    add_states(held, memory);
+    add_states(held, linear_parameters(memory.components), memory);
     memory.peak = live_peak(passes, sizes);
     add_activations(chunks, memory);
     memory.working += between_replicas(placement, stage);
@@ -108,7 +108,17 @@ class StageProjector {
     return components.back();
   }
 
-  void add_states(const HeldSum& held, StageMemory& memory) const {
+  /// Of products with weights of layers, which FP8 and FP4 are for.
+  static std::uint64_t linear_parameters(const std::vector<ComponentMemory>& components) {
+    std::uint64_t sum = 0;
+    for (const ComponentMemory& component : components) {
+      const std::string_view name = component.name;
+      if (name == "attention" || name == "mlp" || name == "experts" || name == "shared experts") sum += component.parameters;
+    }
+    return sum;
+  }
+
+  void add_states(const HeldSum& held, std::uint64_t linear, StageMemory& memory) const {
     const Precision& precision = plan_.precision;
     const auto share = [&](bool is_shared) {
       if (!is_shared) return held.all();
@@ -116,6 +126,9 @@ class StageProjector {
     };
     memory.parameters = checked_tensor_size(share(plan_.shards_parameters()), precision.parameters);
     if (!plan_.shards_parameters()) memory.parameters += bytes_of(held.all(), precision.cast_copy_bytes());
+    const ElementType narrow = precision.type_of(OperatorRole::linear);
+    const bool has_copies = narrow.bits < precision.activations().bits && !plan_.shards_parameters();
+    if (has_copies) memory.parameters += checked_tensor_size(linear, narrow) * 2;
     memory.gradients = checked_tensor_size(share(plan_.shards_gradients()), precision.gradients);
     const std::uint64_t updated = share(plan_.shards_optimizer());
     constexpr int master_bytes = 4;

@@ -7,7 +7,9 @@
 //
 // Model, for the P parameters that a rank of the stage holds, R replicas of them (dense ones and
 // experts apart) and the bytes of precision.hpp:
-//   parameters     P, over R under ZeRO 3; under torch.amp a copy in half precision, too
+//   parameters     P, over R under ZeRO 3; else under torch.amp a copy in half precision, too, and
+//                  under FP8 and FP4 of layers' weights one by rows and one by columns, as
+//                  Transformer Engine keeps them
 //   gradients      P, over R under ZeRO 2 and 3
 //   optimizer      master copy and moments P, over R under ZeRO 1 to 3
 //   activations    live set of the schedule (live_set.hpp) x chunks (activation_memory.hpp)

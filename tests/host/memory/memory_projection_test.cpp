@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
 
 #include "host/memory/activation_memory.hpp"
 #include "tests/host/memory/memory_testing.hpp"
 #include "workloads/plans/held_parameters.hpp"
+#include "workloads/plans/training_workload.hpp"
 
 namespace weft::memory_projection_test {
 
@@ -168,6 +170,19 @@ TEST(MemoryProjection, CountsBytesByPrecision) {
   }
 }
 
+// Weights of products of layers once more by rows and once by columns: attention 64 (64 + 2 x 32 +
+// 64) and the MLP 3 x 64 x 192 in each of 12 layers.
+TEST(MemoryProjection, CountsNarrowCopiesOfWeights) {
+  const TransformerModel model = small_model();
+  const auto parameters = [&](const char* kind) {
+    const ParallelPlan plan = plan_named("llama3_8b_nemo", model, {"context_parallel=1", "precision.kind=" + std::string(kind)}, 1);
+    return project_memory(model, plan).stages.front().parameters;
+  };
+  constexpr std::int64_t linear = 12 * (64 * (64 + 2 * 32 + 64) + 3 * 64 * 192);
+  EXPECT_EQ(parameters("MEGATRON_FP8") - parameters("MEGATRON_BF16"), Bytes::of(2 * linear));
+  EXPECT_EQ(parameters("MEGATRON_FP4") - parameters("MEGATRON_BF16"), Bytes::of(linear));
+}
+
 // Each stage of ZeRO shares one thing more among the replicas; experts have replicas of their own.
 TEST(MemoryProjection, SharesByZeroStage) {
   const TransformerModel model = small_model("experts { count: 8 top_k: 2 width: 64 }");
@@ -273,6 +288,54 @@ TEST(MemoryProjection, TakesAnOrderFromItsCaller) {
   EXPECT_EQ(projection.stages[1].peak.chunks, (std::vector<LiveChunk>{{.kept = 1, .for_weights = 1}}));
   const ActivationMemory parts = activation_memory(model, plan);
   EXPECT_EQ(projection.stages[1].for_weights, parts.dense_layer.for_weights * 6 + parts.output.for_weights);
+}
+
+// Property: rows add up, and the few passes that are gone through show what all passes show.
+TEST(MemoryProjection, AddsUpUnderRandomPlans) {
+  std::mt19937 random(11);
+  const auto pick = [&](std::initializer_list<const char*> texts) {
+    return std::string(*(texts.begin() + random() % texts.size()));
+  };
+  const TransformerModel dense = small_model("dropout: 0.1");
+  const TransformerModel expert = small_model("experts { count: 8 top_k: 2 width: 64 shared_width: 64 first_dense_layers: 3 }");
+  const auto clock = [](const Operator&, OperatorPass) { return Duration::us(10); };
+  for (int round = 0; round < 200; ++round) {
+    const TransformerModel& model = round % 2 == 0 ? dense : expert;
+    const std::string chunks = pick({"1", "2", "3"});
+    std::vector<std::string> settings = {"context_parallel=" + pick({"1", "2"}),
+                                         "tensor_parallel=" + pick({"1", "2", "4"}),
+                                         "pipeline_parallel=" + pick({"2", "4"}),
+                                         "global_batch=96",
+                                         "zero_stage=" + pick({"0", "1", "2", "3"}),
+                                         "recompute.kind=" + pick({"KEEP", "SELECTIVE", "UNIFORM"}),
+                                         "fused_attention=" + pick({"true", "false"}),
+                                         "precision.kind=" + pick({"ALL_FP32", "AMP_FP16", "MEGATRON_BF16", "MEGATRON_FP8"})};
+    if (chunks != "1") settings.push_back("virtual_pipeline=" + chunks);
+    if (round % 2 == 1) settings.push_back("expert_parallel=" + pick({"1", "2"}));
+    const ParallelPlan plan = plan_named("llama3_8b_nemo", model, settings, 32);
+    if (chunks != "1" && plan.microbatches() % plan.pipeline != 0) continue;
+    const MemoryProjection few = project_memory(model, plan);
+    const MemoryProjection all = project_memory(model, plan, pipeline_order(model, plan, clock, test_place()));
+    ASSERT_EQ(few.stages.size(), all.stages.size());
+    std::uint64_t layers = 0;
+    for (std::size_t i = 0; i < few.stages.size(); ++i) {
+      const StageMemory& stage = few.stages[i];
+      EXPECT_EQ(stage.total(), all.stages[i].total());
+      EXPECT_EQ(stage.activations, all.stages[i].activations);
+      Bytes at_the_peak = stage.for_weights;
+      std::uint64_t held = 0;
+      for (const ComponentMemory& component : stage.components) {
+        at_the_peak += component.at_peak;
+        held += component.parameters;
+      }
+      EXPECT_EQ(at_the_peak, stage.activations);
+      EXPECT_EQ(held, stage.held);
+      // The live set's bytes are those of the rows, and working memory of backward is part of all.
+      EXPECT_LE(stage.peak.bytes, stage.activations + stage.working);
+      layers += stage.layers;
+    }
+    EXPECT_EQ(layers, model.layers);
+  }
 }
 
 TEST(MemoryProjection, NamesTheWorstStage) {

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import sampler_testing
 from sampler_testing import run
@@ -26,7 +27,9 @@ if PYTHON != sys.executable:
 
 import torch
 
+from kernel_sampler import memory_bench
 from kernel_sampler.layers import ActivationFunction, CausalSoftmax, RmsNormFunction, ScatterRows, activated
+from kernel_sampler.memory_bench import MemoryBench
 
 SHAPE = ["--hidden=64", "--heads=8", "--key-value-heads=4", "--activation=swiglu", "--vocabulary=1000", "--padded-vocabulary=1024", "--sequence=128"]
 DENSE = ["--mlp-width=192"]
@@ -137,6 +140,33 @@ class WithWeft(Folder):
         self.assertIn("activations of dense layers, measured / calculated  1.000", re.sub(r"  +", "  ", made.stdout))
         loaded = self.project("--mode=both", "--load-benchmark=made.textproto")
         self.assertEqual((loaded.returncode, loaded.stdout), (0, made.stdout))
+
+
+class GpuBytes(unittest.TestCase):
+    """A GPU's bytes, by a torch.cuda that says what it is told; it has no name that the real one lacks."""
+
+    def setUp(self):
+        self.cuda = mock.MagicMock(spec=dir(torch.cuda))
+        patch = mock.patch.object(memory_bench.torch, "cuda", self.cuda)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.bench = MemoryBench.__new__(MemoryBench)
+        self.bench.is_gpu = True
+
+    def test_a_part_keeps_its_input_and_not_its_output(self):
+        # 5,000 B more, of which the output has 400; the input of 80 was there before.
+        self.cuda.memory_allocated.side_effect = [1000, 6000]
+        kept = self.bench.kept_bytes(lambda: torch.zeros(100), torch.zeros(20))
+        self.assertEqual(kept, 5000 - 400 + 80)
+
+    def test_reserved_is_all_that_the_process_has(self):
+        self.bench.step = lambda: self.cuda.reset_peak_memory_stats.assert_called_once_with()
+        self.cuda.max_memory_allocated.return_value = 700
+        self.cuda.max_memory_reserved.return_value = 900
+        self.cuda.memory_reserved.return_value = 800
+        self.cuda.mem_get_info.return_value = (4000, 5000)
+        # 1,000 B are taken, 800 of them by the allocator: 200 beside its peak of 900.
+        self.assertEqual(self.bench.peaks([]), (700, 1100))
 
 
 class Functions(unittest.TestCase):
