@@ -95,13 +95,7 @@ class TensorLedger {
   void add(std::string_view component, Bytes bytes) {
     if (bytes == Bytes::zero()) return;
     part_.kept += bytes;
-    const auto found = std::find_if(part_.items.begin(), part_.items.end(),
-                                    [&](const ActivationItem& item) { return item.component == component; });
-    if (found == part_.items.end()) {
-      part_.items.push_back({component, bytes});
-    } else {
-      found->bytes += bytes;
-    }
+    add_item(part_.items, component, bytes);
   }
   void for_weights(Bytes bytes) { part_.for_weights += bytes; }
   /// A part of backward needs so much at once.
@@ -253,6 +247,16 @@ class TensorLedger {
 };
 
 }  // namespace
+
+void add_item(std::vector<ActivationItem>& items, std::string_view component, Bytes bytes) {
+  const auto found =
+      std::find_if(items.begin(), items.end(), [&](const ActivationItem& item) { return item.component == component; });
+  if (found == items.end()) {
+    items.push_back({component, bytes});
+  } else {
+    found->bytes += bytes;
+  }
+}
 
 ActivationMemory activation_memory(const TransformerModel& model, const ParallelPlan& plan) {
   TensorLedger ledger(model, plan);

@@ -39,6 +39,9 @@ struct ActivationItem {
   Bytes bytes;
 };
 
+/// Adds to the component's item, or one for it.
+void add_item(std::vector<ActivationItem>& items, std::string_view component, Bytes bytes);
+
 /// Of one microbatch in one part of the model: a layer, the embedding or the output.
 struct PartActivations {
   std::vector<ActivationItem> items;  ///< each component once

@@ -224,15 +224,6 @@ class StageProjector {
     return model_.has_experts(layer) ? activations_.expert_layer : activations_.dense_layer;
   }
 
-  static void add_item(std::vector<ActivationItem>& items, std::string_view component, Bytes bytes) {
-    for (ActivationItem& item : items) {
-      if (item.component != component) continue;
-      item.bytes += bytes;
-      return;
-    }
-    items.push_back({component, bytes});
-  }
-
   static void add_activations(const std::vector<Chunk>& chunks, StageMemory& memory) {
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       const LiveChunk& live = memory.peak.chunks[i];

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -45,7 +47,7 @@ struct ProjectMemoryFlags {
   PlanFlags plan;
   GpuFlags gpu;
   std::string cluster;
-  bool names_gpu = false;  ///< --gpu is given
+  std::set<std::string> given;  ///< flags on the command line, "--gpu"
   std::uint64_t target_nodes = 0;
   std::string mode = "simulate";
   std::string as = "weft";
@@ -190,22 +192,26 @@ AnchoredMemory anchored_on(std::pair<LayerBenchmark, SourcePlace> given, const P
 
 // --- The command ---
 
+/// Throws InputError [unused-flag] for flags that do nothing here.
 void check_uses(const ProjectMemoryFlags& flags) {
-  const auto unused = [](const char* flag, const std::string& why, const char* help) {
-    fail("unused-flag", why, SourcePlace::named(flag), help);
+  const auto refuse = [&](std::initializer_list<const char*> names, const char* why, const char* help) {
+    for (const char* name : names) {
+      if (flags.given.contains(name)) fail("unused-flag", why, SourcePlace::named(name), help);
+    }
   };
-  const bool has_file = !flags.load_benchmark.empty() || !flags.save_benchmark.empty();
-  if (has_file && !flags.needs_benchmark())
-    unused(flags.load_benchmark.empty() ? "--save-benchmark" : "--load-benchmark", "--mode=simulate needs no benchmark",
+  if (flags.as == "seed")
+    refuse({"--mode", "--stage", "--safety-margin"}, "--as=seed is arithmetic of the first stage alone", "leave it out");
+  if (!flags.needs_benchmark()) {
+    refuse({"--load-benchmark", "--save-benchmark", "--benchmark-gpus", "--sampler"}, "--mode=simulate needs no benchmark",
            "add --mode=benchmark or --mode=both");
-  if (!flags.load_benchmark.empty() && !flags.save_benchmark.empty())
-    unused("--save-benchmark", "a benchmark is loaded, and none is made", "keep one of the two");
-  if (flags.as == "seed" && flags.needs_benchmark()) unused("--mode", "--as=seed is arithmetic alone", "leave --mode out");
+  }
+  if (flags.given.contains("--load-benchmark"))
+    refuse({"--save-benchmark", "--benchmark-gpus", "--sampler"}, "a benchmark is loaded, and none is made", "keep one of the two");
 }
 
 /// The GPU, and where it is from.
 std::pair<Gpu, std::string> gpu_of(const ProjectMemoryFlags& flags, const std::optional<ClusterGpu>& cluster) {
-  if (!cluster || flags.names_gpu) return {flagged_gpu(flags.gpu), ""};
+  if (!cluster || flags.given.contains("--gpu")) return {flagged_gpu(flags.gpu), ""};
   if (cluster->gpu.empty()) {
     fail("no-gpu", "the topology does not say which servers it has", cluster_place(flags),
          "name the GPU with --gpu, or the server in the topology's file: set { name: \"server\" value: \"hgx_h100\" }");
@@ -275,7 +281,7 @@ void add_project_memory_command(CLI::App& project, Action& action) {
                    "Whose GPU it is to fit: one of `weft modules gpu` or `weft modules server`, or a topology, FILE[:format]; "
                    "default: as --gpu says")
       ->type_name("CLUSTER");
-  CLI::Option* gpu = add_gpu_flag(*command, flags->gpu, "Whose memory counts, whatever CLUSTER has");
+  add_gpu_flag(*command, flags->gpu, "Whose memory counts, whatever CLUSTER has");
   command->add_option("--target-nodes", flags->target_nodes, "Instead of --gpus: hosts, of 8 GPUs or as many as CLUSTER's have")
       ->type_name("N")
       ->transform(whole_number<std::uint64_t>(1, 1U << 20))
@@ -322,8 +328,10 @@ void add_project_memory_command(CLI::App& project, Action& action) {
       "ZeRO stage; activations of the microbatches that the schedule holds; working memory of backward and recomputation; "
       "buffers of communicators.\n"
       "FITS: the upper bound fits. AT-RISK: the point estimate does. OOM: neither does; the exit status is 1 then.");
-  command->callback([flags, gpu, &action] {
-    flags->names_gpu = gpu->count() > 0;
+  command->callback([flags, command, &action] {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() > 0) flags->given.insert(option->get_name());
+    }
     action = [flags] { return project_memory_command(*flags); };
   });
 }

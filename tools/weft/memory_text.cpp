@@ -339,6 +339,9 @@ std::string primus_page(const MemoryReport& report, const PrimusMemory& primus) 
   for (const ComponentMemory& component : own.components) own_base += component.activations;
   std::uint64_t own_chunks = 0;
   for (const LiveChunk& chunk : own.peak.chunks) own_chunks += chunk.kept;
+  const auto left = [&](double bytes) {
+    return fmt::format("{:+.2f}", (static_cast<double>(report.gpu.memory.count()) - bytes) / gib_bytes);
+  };
   const auto number = [](double value) { return fmt::format("{:.10g}", value); };
   const std::vector<std::array<std::string, 4>> rows = {
       {"rank 0", "as printed", "the same, corrected", "weft, stage 0"},
@@ -354,7 +357,9 @@ std::string primus_page(const MemoryReport& report, const PrimusMemory& primus) 
        number(static_cast<double>(own_chunks) / static_cast<double>(own.peak.chunks.size()))},
       {"activations, GiB", exact(primus.activation_bytes), exact(primus.corrected_activation_bytes), exact_of(own.activations)},
       {"working and communicators, GiB", "", "", exact_of(own.working + own.communicators)},
-      {"all, GiB", exact(primus.total_bytes()), exact(primus.corrected_total_bytes()), exact_of(own.total())}};
+      {"all, GiB", exact(primus.total_bytes()), exact(primus.corrected_total_bytes()), exact_of(own.total())},
+      {fmt::format("left of {}, GiB", report.gpu.preset), left(primus.total_bytes()), left(primus.corrected_total_bytes()),
+       left(static_cast<double>(own.total().count()))}};
   return fmt::format(
       "{}\nArithmetic of the memory projection in Primus' documentation\n\n{}\n{}\nCorrected: an FP32 copy has 4 bytes, not 2, and "
       "the "
@@ -365,7 +370,10 @@ std::string primus_page(const MemoryReport& report, const PrimusMemory& primus) 
 
 nlohmann::ordered_json primus_json(const MemoryReport& report, const PrimusMemory& primus) {
   const StageMemory& own = report.calculated.stages.front();
-  nlohmann::ordered_json json = {{"model", report.model}, {"plan", plan_json(report.plan)}};
+  nlohmann::ordered_json json = {{"model", report.model},
+                                 {"plan", plan_json(report.plan)},
+                                 {"gpu", report.gpu.preset},
+                                 {"gpu_memory_bytes", report.gpu.memory.count()}};
   json["components"] = nlohmann::ordered_json::array();
   for (const PrimusComponent& row : primus.components) {
     json["components"].push_back({{"name", row.name.substr(row.name.find_first_not_of(' '))},
