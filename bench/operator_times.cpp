@@ -17,10 +17,10 @@
 // Exit status 1 if large products of a machine have a MAPE of 20 % or more, 77 without data.
 //
 // Data: estimate-train-time's operators on A100 (Perlmutter) and GH200 (Vista), FP16, eager
-// PyTorch with GPT-NeoX; NeuSight's FP32 products, layer norms and softmaxes on V100, A100 and
-// H100, and its FP16 products on H100. docs/internals/operator_times.md works out what their
-// columns mean.
+// PyTorch with GPT-NeoX (host/op_times/sampled_kernel.hpp says what their columns mean); NeuSight's
+// FP32 products, layer norms and softmaxes on V100, A100 and H100, and its FP16 products on H100.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -41,6 +41,8 @@
 #include "core/text/source_text.hpp"
 #include "host/op_times/analytical_matmul.hpp"
 #include "host/op_times/analytical_times.hpp"
+#include "host/op_times/sampled_kernel.hpp"
+#include "host/op_times/sampled_tables.hpp"
 
 namespace weft {
 namespace {
@@ -93,13 +95,6 @@ struct Group {
   bool is_for_calibration(const Sample& sample) const { return has_calibration && sample.is_for_calibration(); }
 };
 
-using Row = std::function<double(std::string_view)>;
-
-struct Shaped {
-  OperatorShape shape;
-  OperatorPass pass = OperatorPass::forward;
-};
-
 ElementType type(std::string_view name) { return element_type_named(name).value(); }
 
 /// Calls `call` for each row of a table with its numbers by column.
@@ -136,106 +131,37 @@ bool is_impossible(const Gpu& gpu, const Sample& sample) {
 constexpr std::string_view perlmutter = "A100 SXM, Perlmutter";
 constexpr std::string_view vista = "GH200, Vista";
 
-/// An operator of estimate-train-time: its file, its columns, its shape.
-struct SampledOperator {
-  std::string name;
-  std::vector<std::string_view> columns;
-  std::function<OperatorShape(const Row&)> shape;
-  bool has_backward = true;
-  std::string_view type = "FP16";
-};
+/// estimate-train-time's functions that operators have, in the order in which they are printed.
+constexpr std::array<std::string_view, 20> sampled_functions = {"linear1",
+                                                                "linear2",
+                                                                "linear3",
+                                                                "linear4",
+                                                                "linear_final",
+                                                                "baddbmm",
+                                                                "bmm",
+                                                                "flash_atten",
+                                                                "layernorm",
+                                                                "RMSlayernorm",
+                                                                "res_add",
+                                                                "gelu",
+                                                                "softmax",
+                                                                "RoPE",
+                                                                "embedding",
+                                                                "parallel_cross_entropy_128",
+                                                                "middleStage_optimizer",
+                                                                "firstStage_optimizer",
+                                                                "lastStage_optimizer",
+                                                                "ScaledUpperTriangMaskedSoftmax"};
+
+/// Masked softmax is Megatron-LM's fused kernel, measured beside eager operators.
+KernelFusion fusion_of(std::string_view function) {
+  return function == "ScaledUpperTriangMaskedSoftmax" ? KernelFusion::fused : KernelFusion::eager;
+}
 
 std::uint64_t whole(double value) { return static_cast<std::uint64_t>(value + 0.5); }
 
-/// GPT-NeoX's 50,257 words, padded to a multiple of 128 per rank.
-std::uint64_t words_of_rank(double ranks) {
-  const std::uint64_t step = 128 * whole(ranks);
-  return (50257 + step - 1) / step * step / whole(ranks);
-}
-
-OperatorShape linear(double rows, double columns, double inner) {
-  return Matmul{.rows = whole(rows), .columns = whole(columns), .inner = whole(inner)};
-}
-
 OperatorShape row_wise(RowOperator what, double rows, double width) {
   return RowWise{.what = what, .rows = whole(rows), .width = whole(width)};
-}
-
-std::vector<SampledOperator> sampled_operators() {
-  const auto tokens = [](const Row& r) { return r("b") * r("l"); };
-  const auto scores = [](const Row& r) { return r("b") * r("h") / r("mp"); };
-  std::vector<SampledOperator> all;
-  const std::vector<std::string_view> linear_columns = {"mp", "b", "l", "dim"};
-  all.push_back({"linear1", linear_columns, [=](const Row& r) { return linear(tokens(r), 3 * r("dim") / r("mp"), r("dim")); }});
-  all.push_back({"linear2", linear_columns, [=](const Row& r) { return linear(tokens(r), r("dim"), r("dim") / r("mp")); }});
-  all.push_back({"linear3", linear_columns, [=](const Row& r) { return linear(tokens(r), 4 * r("dim") / r("mp"), r("dim")); }});
-  all.push_back({"linear4", linear_columns, [=](const Row& r) { return linear(tokens(r), r("dim"), 4 * r("dim") / r("mp")); }});
-  all.push_back({"linear_final", linear_columns,
-                 [=](const Row& r) { return linear(tokens(r), static_cast<double>(words_of_rank(r("mp"))), r("dim")); }});
-  const std::vector<std::string_view> head_columns = {"mp", "b", "h", "l", "dim"};
-  all.push_back(
-      {"baddbmm", head_columns, [=](const Row& r) {
-         return Matmul{
-             .rows = whole(r("l")), .columns = whole(r("l")), .inner = whole(r("dim") / r("h")), .groups = whole(scores(r))};
-       }});
-  all.push_back(
-      {"bmm", head_columns, [=](const Row& r) {
-         return Matmul{
-             .rows = whole(r("l")), .columns = whole(r("dim") / r("h")), .inner = whole(r("l")), .groups = whole(scores(r))};
-       }});
-  all.push_back({"flash_atten", head_columns, [=](const Row& r) {
-                   return FusedAttention{.batch = whole(r("b")),
-                                         .query_heads = whole(r("h") / r("mp")),
-                                         .key_value_heads = whole(r("h") / r("mp")),
-                                         .query_length = whole(r("l")),
-                                         .key_length = whole(r("l")),
-                                         .key_width = whole(r("dim") / r("h")),
-                                         .value_width = whole(r("dim") / r("h")),
-                                         .is_causal = false};
-                 }});
-  all.push_back(
-      {"layernorm", {"b", "l", "dim"}, [=](const Row& r) { return row_wise(RowOperator::layer_norm, tokens(r), r("dim")); }});
-  all.push_back(
-      {"RMSlayernorm", {"b", "l", "dim"}, [=](const Row& r) { return row_wise(RowOperator::rms_norm, tokens(r), r("dim")); }});
-  all.push_back(
-      {"res_add", {"b", "l", "dim"}, [=](const Row& r) { return row_wise(RowOperator::residual_add, tokens(r), r("dim")); }});
-  all.push_back(
-      {"gelu", linear_columns, [=](const Row& r) { return row_wise(RowOperator::activation, tokens(r), 4 * r("dim") / r("mp")); }});
-  all.push_back(
-      {"softmax", {"mp", "b", "h", "l"}, [=](const Row& r) { return row_wise(RowOperator::softmax, scores(r) * r("l"), r("l")); }});
-  all.push_back(
-      {"RoPE", head_columns, [=](const Row& r) { return row_wise(RowOperator::rotary, tokens(r), 2 * r("dim") / r("mp")); }});
-  all.push_back({"embedding", linear_columns, [=](const Row& r) {
-                   return EmbeddingLookup{.rows = whole(tokens(r)), .width = whole(r("dim")), .table_rows = words_of_rank(r("mp"))};
-                 }});
-  all.push_back(
-      {"parallel_cross_entropy_128",
-       {"mp", "b", "l"},
-       [=](const Row& r) { return row_wise(RowOperator::cross_entropy, tokens(r), static_cast<double>(words_of_rank(r("mp")))); },
-       true,
-       "FP32"});
-  // Weights of a layer, and of embedding or output layer at the ends; norms and biases as
-  // llemma_7b_4_2_2_P.csv counts them, 8.5 dim at mp = 2.
-  const auto layers = [](const Row& r) {
-    const double dim = r("dim");
-    return r("encoders") * (12 * dim * dim / r("mp") + 7 * dim / r("mp") + 5 * dim);
-  };
-  const std::vector<std::string_view> stage_columns = {"mp", "dim", "encoders"};
-  all.push_back({"middleStage_optimizer", stage_columns, [=](const Row& r) { return OptimizerStep{whole(layers(r))}; }, false});
-  for (const std::string_view stage : {"firstStage_optimizer", "lastStage_optimizer"}) {
-    all.push_back(
-        {std::string(stage), stage_columns,
-         [=](const Row& r) { return OptimizerStep{whole(layers(r) + r("dim") * static_cast<double>(words_of_rank(r("mp"))))}; },
-         false});
-  }
-  return all;
-}
-
-/// Masked softmax is Megatron-LM's fused kernel, measured beside eager operators.
-SampledOperator masked_softmax() {
-  return {"ScaledUpperTriangMaskedSoftmax", {"mp", "b", "h", "l"}, [](const Row& r) {
-            return row_wise(RowOperator::masked_softmax, r("b") * r("h") / r("mp") * r("l"), r("l"));
-          }};
 }
 
 void add_sample(Group& group, const Gpu& gpu, Sample sample) {
@@ -247,30 +173,22 @@ void add_sample(Group& group, const Gpu& gpu, Sample sample) {
 }
 
 void read_sampled(std::vector<Group>& groups, const std::string& data, std::string_view machine, const std::string& gpu_name,
-                  const std::string& prefix, const SampledOperator& sampled, KernelFusion kernels) {
-  const std::string path = fmt::format("{}/kernels/estimate_train_time/{}_{}_fp16.csv", data, prefix, sampled.name);
+                  const std::string& prefix, std::string_view function) {
+  const std::string path = fmt::format("{}/kernels/estimate_train_time/{}_{}_fp16.csv", data, prefix, function);
   if (!std::filesystem::exists(path)) return;
   const Gpu gpu = gpu_named(gpu_name, SourcePlace::named("preset"));
-  std::vector<CsvColumn> columns;
-  for (const std::string_view name : sampled.columns) columns.push_back({name, true});
-  const std::size_t forward = columns.size();
-  columns.push_back({sampled.has_backward ? "F_dur(us)" : "dur(us)", true});
-  if (sampled.has_backward) columns.push_back({"B_dur(us)", true});
-  Group group{std::string(machine), gpu_name, sampled.name, kernels, {}, {}};
+  const std::string file = std::filesystem::path(path).filename().string();
+  const SampledTable table = read_sampled_table(SourceText::read(path), parse_sampled_name(file).value());
+  const KernelId kernel = kernel_of_function(function, table.columns);
+  Group group{std::string(machine), gpu_name, std::string(function), fusion_of(function), {}, {}};
   std::size_t row = 0;
-  for_each_row(path, columns, [&](const CsvReader& reader) {
-    const Row value = [&](std::string_view name) {
-      const auto at = std::ranges::find(sampled.columns, name) - sampled.columns.begin();
-      return plain_number<double>(reader.field(static_cast<std::size_t>(at))).value();
-    };
-    const OperatorShape shape = sampled.shape(value);
+  for (const SampledRow& sampled : table.rows) {
+    const std::vector<double> sizes = kernel_sizes(function, kernel, table.name.type, {table.columns, sampled.sizes});
+    const Operator op{group.name, operator_of(kernel, sizes).value(), operator_type(kernel, table.name.type)};
     ++row;
-    for (std::size_t i = forward; i < columns.size(); ++i) {
-      const double us = plain_number<double>(reader.field(i)).value();
-      const OperatorPass pass = i == forward ? OperatorPass::forward : OperatorPass::backward;
-      add_sample(group, gpu, {{sampled.name, shape, type(sampled.type)}, pass, us * 1e-6, row});
-    }
-  });
+    add_sample(group, gpu, {op, OperatorPass::forward, sampled.forward_us * 1e-6, row});
+    if (table.has_backward) add_sample(group, gpu, {op, OperatorPass::backward, sampled.backward_us * 1e-6, row});
+  }
   groups.push_back(std::move(group));
 }
 
@@ -337,9 +255,8 @@ std::vector<Group> read_all(const std::string& data) {
   };
   for (const Site& site : {Site{perlmutter, "a100_sxm_80gb", "Perlmutter/operator/NVIDIAA100-SXM4-80GB"},
                            Site{vista, "gh200", "Vista/operator/NVIDIAGH200120GB"}}) {
-    for (const SampledOperator& sampled : sampled_operators())
-      read_sampled(groups, data, site.machine, site.gpu, site.prefix, sampled, KernelFusion::eager);
-    read_sampled(groups, data, site.machine, site.gpu, site.prefix, masked_softmax(), KernelFusion::fused);
+    for (const std::string_view function : sampled_functions)
+      read_sampled(groups, data, site.machine, site.gpu, site.prefix, function);
   }
   read_neusight(groups, data);
   for (Group& group : groups) group.drop_what_was_not_measured();
@@ -514,7 +431,7 @@ void fit_all(const std::vector<Group>& groups) {
                                    [](Gpu& gpu, AttentionKernel&, double value) { gpu.vector_efficiency = value; }};
   const Constant tile_latency{"tile_latency, us", 0, 10,
                               [](const Gpu& gpu, const AttentionKernel&) { return gpu.tile_latency.in_us(); },
-                              [](Gpu& gpu, AttentionKernel&, double us) { gpu.tile_latency = Duration::from_seconds(us * 1e-6); }};
+                              [](Gpu& gpu, AttentionKernel&, double us) { gpu.tile_latency = Duration::from_us(us); }};
   const Constant sustained_clock{"sustained_clock, MHz", 900, 1830,
                                  [](const Gpu& gpu, const AttentionKernel&) { return gpu.sustained_clock_hz / 1e6; },
                                  [](Gpu& gpu, AttentionKernel&, double mhz) { gpu.sustained_clock_hz = mhz * 1e6; }};

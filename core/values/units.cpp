@@ -207,15 +207,20 @@ std::string count_text(Wide count, std::span<const Unit> units) {
   return negative ? "-" + best : best;
 }
 
+Duration nearest_tick(double ticks, const char* what) {
+  const double whole = std::round(ticks);
+  if (!(std::abs(whole) < 9.2e18)) fail_unit_overflow(what);
+  return Duration::ticks(static_cast<std::int64_t>(whole));
+}
+
 }  // namespace
 
 void fail_unit_overflow(const char* operation) { throw OverflowFailure(fmt::format("{} does not fit 64 bits", operation)); }
 
 Duration Duration::from_seconds(double seconds) {
-  const double ticks = std::round(seconds * static_cast<double>(ticks_per_s));
-  if (!(std::abs(ticks) < 9.2e18)) fail_unit_overflow("Duration::from_seconds");
-  return Duration(static_cast<std::int64_t>(ticks));
+  return nearest_tick(seconds * static_cast<double>(ticks_per_s), "Duration::from_seconds");
 }
+Duration Duration::from_us(double us) { return nearest_tick(us * static_cast<double>(ticks_per_us), "Duration::from_us"); }
 
 Duration transmit_time(Bytes size, Bandwidth rate) {
   WEFT_CHECK(size.count() >= 0 && rate.in_bps() > 0, "transmit_time of a size >= 0 at a rate > 0");

@@ -65,6 +65,8 @@ class Duration {
   static Duration s(std::int64_t n) { return Duration(unit_detail::mul(n, ticks_per_s, "Duration::s")); }
   /// Nearest tick to a real number of seconds. Stops the run if it does not fit.
   static Duration from_seconds(double seconds);
+  /// Likewise of microseconds, in which kernels are measured.
+  static Duration from_us(double us);
   static constexpr Duration zero() { return Duration(0); }
   static constexpr Duration max() { return Duration(INT64_MAX); }
 

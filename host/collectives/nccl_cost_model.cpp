@@ -133,7 +133,7 @@ class NcclCostModel {
     return std::min(copied * std::max(1.0, per_host_) / (nics_ * nic_), of_simple * flags);
   }
 
-  static Duration duration_of(double us) { return Duration::from_seconds(std::max(0.0, us) * 1e-6); }
+  static Duration duration_of(double us) { return Duration::from_us(std::max(0.0, us)); }
   NcclChoice choice(std::string_view algorithm, std::string_view module, NcclProtocol protocol) const {
     NcclChoice choice;
     choice.algorithm = algorithm;

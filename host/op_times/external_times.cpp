@@ -148,10 +148,9 @@ std::optional<Duration> ExternalTimes::time_of(const Operator& op, OperatorPass 
   std::optional<Duration> result;
   if (!time.is_null()) {
     if (!time.is_number()) refuse("time_us is neither a number nor null");
-    constexpr double us_per_s = 1e6;
-    const double seconds = time.get<double>() / us_per_s;
-    if (!(seconds >= 0 && seconds <= one_year.in_s())) refuse("time_us is not between 0 and a year");
-    result = Duration::from_seconds(seconds);
+    const double us = time.get<double>();
+    if (!(us >= 0 && us <= one_year.in_us())) refuse("time_us is not between 0 and a year");
+    result = Duration::from_us(us);
   }
   answers_.emplace(key, result);
   return result;

@@ -66,6 +66,27 @@ KernelFeatures matmul_features(std::span<const double> sizes, double bytes_each)
   return {{1, operations, bytes}, list.take()};
 }
 
+KernelFeatures grouped_matmul_features(std::span<const double> sizes, double bytes_each) {
+  const double m = sizes[0];
+  const double most = sizes[1];
+  const double n = sizes[2];
+  const double k = sizes[3];
+  const double groups = sizes[4];
+  const double operations = 2 * m * n * k;
+  const double bytes = bytes_each * (m * k + groups * k * n + m * n);
+  // The largest group, and the others as if they were alike.
+  const double others = std::max(groups - 1, 0.0);
+  const double rest = others > 0 ? std::max(m - most, 0.0) / others : 0.0;
+  const double tiles = (std::ceil(most / tile) + others * std::ceil(rest / tile)) * std::ceil(n / tile);
+  FeatureList list;
+  for (const double size : {m, most, m / groups, n, k, groups, operations, bytes, tiles}) list.add_log(size);
+  list.add(most * groups / m);
+  for (const double size : {n, k}) list.add(alignment(size));
+  for (const double multiprocessors : {multiprocessors_of_a100, multiprocessors_of_h100})
+    list.add(last_wave(tiles, multiprocessors));
+  return {{1, operations, bytes, tiles}, list.take()};
+}
+
 KernelFeatures attention_features(std::span<const double> sizes, double bytes_each) {
   const double sequences = sizes[0];
   const double heads = sizes[1];
@@ -109,6 +130,15 @@ KernelFeatures rotary_features(std::span<const double> sizes) {
     list.add_log(size);
   list.add(alignment(width));
   return {{1, tokens * heads * width, tokens, tokens * heads}, list.take()};
+}
+
+KernelFeatures router_features(std::span<const double> sizes) {
+  const double rows = sizes[0];
+  const double experts = sizes[1];
+  const double chosen = sizes[2];
+  FeatureList list;
+  for (const double size : {rows, experts, chosen, rows * experts, rows * chosen}) list.add_log(size);
+  return {{1, rows * experts, rows * chosen, rows}, list.take()};
 }
 
 KernelFeatures embedding_features(std::span<const double> sizes) {
@@ -159,12 +189,17 @@ KernelFeatures kernel_features(KernelKind kind, std::span<const double> sizes, d
   switch (kind) {
     case KernelKind::matmul:
       return matmul_features(sizes, element_bytes);
+    case KernelKind::grouped_matmul:
+      return grouped_matmul_features(sizes, element_bytes);
     case KernelKind::attention:
+    case KernelKind::causal_attention:
       return attention_features(sizes, element_bytes);
     case KernelKind::row_wise:
       return row_features(sizes);
     case KernelKind::rotary:
       return rotary_features(sizes);
+    case KernelKind::router:
+      return router_features(sizes);
     case KernelKind::embedding:
       return embedding_features(sizes);
     case KernelKind::optimizer:

@@ -57,7 +57,7 @@ class RowCollector {
         of.nodes = static_cast<std::uint32_t>(std::min(values.of("nodes").value_or(1), counted_max));
         of.gpus_per_node = static_cast<std::uint32_t>(std::min(values.of("GPUsPerNode").value_or(1), counted_max));
       }
-      const std::vector<double> sizes = kernel_sizes(of.function, kernel, values);
+      const std::vector<double> sizes = kernel_sizes(of.function, kernel, of.type, values);
       add_row(of, sizes, row, at);
       const std::optional<PooledKernel> pooled = pooled_kernel(kernel, sizes);
       if (!pooled) continue;

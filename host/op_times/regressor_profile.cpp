@@ -20,7 +20,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint32_t profile_version = 1;
+constexpr std::uint32_t profile_version = 2;
 
 constexpr RowOperator last_row_operator = RowOperator::permute;
 

@@ -36,7 +36,7 @@ constexpr TreeSettings forest(std::uint32_t depth, double min_child_weight) {
 constexpr TreeSettings boosted(std::uint32_t depth, double learning_rate) {
   return {false, rounds_most, depth, learning_rate, 2, 0.7, 0.7};
 }
-constexpr std::array kTreeCandidates = {
+constexpr std::array tree_candidate_list = {
     boosted(3, 0.1),  boosted(3, 0.05), boosted(5, 0.1), boosted(5, 0.05), boosted(7, 0.1),
     boosted(7, 0.05), forest(8, 5),     forest(8, 2),    forest(14, 5),    forest(14, 2),
 };
@@ -247,7 +247,7 @@ Regressor fit_regressor(const Learning& learning, const RegressorSearch& how) {
 
 }  // namespace
 
-std::span<const TreeSettings> tree_candidates() { return kTreeCandidates; }
+std::span<const TreeSettings> tree_candidates() { return tree_candidate_list; }
 
 RegressorProfile fit_regressors(const SampledFolder& samples, const RegressorSearch& how) {
   RegressorProfile profile;

@@ -11,14 +11,16 @@
 
 namespace weft {
 
-RegressorTimes::RegressorTimes(RegressorProfile profile, OutsideRange outside) : profile_(std::move(profile)), outside_(outside) {}
+RegressorTimes::RegressorTimes(RegressorProfile profile, OutsideRange outside)
+    : profile_(std::move(profile)), masks_(profile_.gpu), outside_(outside) {}
 
 const Regressor* RegressorTimes::regressor_for(const Operator& op, const OperatorKernel& kernel, bool is_backward) const {
   const Regressor* best = nullptr;
   std::tuple<double, bool, double> best_order;
   for (const Regressor& regressor : profile_.regressors) {
     const RegressedFunction& of = regressor.of;
-    if (of.kernel != kernel.kernel || of.is_backward != is_backward || !are_timed_alike(of.type, op.type)) continue;
+    if (of.kernel != kernel.kernel || of.is_backward != is_backward || !are_timed_alike(operator_type(of.kernel, of.type), op.type))
+      continue;
     const std::tuple order(regressor.distance(kernel.sizes), of.function != op.name, regressor.errors.test);
     if (best != nullptr && order >= best_order) continue;
     best = &regressor;
@@ -29,11 +31,20 @@ const Regressor* RegressorTimes::regressor_for(const Operator& op, const Operato
 
 std::optional<Duration> RegressorTimes::time_of(const Operator& op, OperatorPass pass) const {
   const std::optional<OperatorKernel> kernel = kernel_of(op.shape);
+  if (!kernel) return std::nullopt;
+  const std::optional<Duration> own = answer(op, pass, *kernel, 1);
+  if (own) return own;
+  const std::optional<OtherMask> other = masks_.other(op, pass);
+  return other ? answer(op, pass, other->kernel, other->factor) : std::nullopt;
+}
+
+std::optional<Duration> RegressorTimes::answer(const Operator& op, OperatorPass pass, const OperatorKernel& kernel,
+                                               double factor) const {
   const std::optional<TabledPass> tabled = tabled_pass(op.shape, pass);
-  if (!kernel || !tabled) return std::nullopt;
-  const Regressor* regressor = regressor_for(op, *kernel, tabled->is_backward);
+  if (!tabled) return std::nullopt;
+  const Regressor* regressor = regressor_for(op, kernel, tabled->is_backward);
   if (regressor == nullptr) return std::nullopt;
-  const RegressorPrediction prediction = regressor->predict(kernel->sizes);
+  const RegressorPrediction prediction = regressor->predict(kernel.sizes);
   if (!prediction.outside.empty()) {
     const bool is_declined = outside_ == OutsideRange::decline;
     note(fmt::format("{}, {}, is outside what {} was sampled for ({}){}", to_text(op.shape), to_text(pass), regressor->of.text(),
@@ -44,8 +55,11 @@ std::optional<Duration> RegressorTimes::time_of(const Operator& op, OperatorPass
     note(fmt::format("{} is answered by {}, whose error on its test rows is {:.0f} %", to_text(op.shape), regressor->of.text(),
                      100 * regressor->errors.test));
   }
-  constexpr double us_per_s = 1e6;
-  return Duration::from_seconds(prediction.time_us * tabled->share / us_per_s);
+  if (factor != 1) {
+    note(fmt::format("{}, {}, is {:.3f} of {}, which has another mask: the analytical model's ratio", to_text(op.shape),
+                     to_text(pass), factor, regressor->of.text()));
+  }
+  return Duration::from_us(prediction.time_us * tabled->share * factor);
 }
 
 std::string RegressorTimes::origin() const { return fmt::format("regressors: {}", profile_.gpu); }
@@ -58,7 +72,7 @@ std::optional<RegressorTimes::Answer> RegressorTimes::function_time(std::string_
     if (!is_asked || of.kernel.kind == KernelKind::message) continue;
     std::vector<double> sizes;
     if (kernel_of_function(function, row.names) == of.kernel && of.kernel.kind != KernelKind::columns) {
-      sizes = kernel_sizes(function, of.kernel, row);
+      sizes = kernel_sizes(function, of.kernel, of.type, row);
     } else {
       for (const std::string& name : of.sizes) {
         const std::optional<double> value = row.of(name);

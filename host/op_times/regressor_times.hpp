@@ -7,7 +7,9 @@
 // on its test rows. The two gradients of a matmul get half of its backward each.
 // Outside every range it depends: `decline` leaves the operator to the next source, `extrapolate`
 // takes the regressor that is least far away. Either is noted.
-// Invariants: FP16 answers for BF16. Attention is causal, with as many key heads as query heads.
+// Attention without a mask answers for causal attention and the reverse where the profile has one of
+// both (mask_ratio), with a note.
+// Invariants: FP16 answers for BF16. Attention has as many key heads as query heads.
 // Threads: const functions may be called from any thread.
 #pragma once
 
@@ -20,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/op_times/mask_ratio.hpp"
 #include "host/op_times/operator_times.hpp"
 #include "host/op_times/regressor_profile.hpp"
 
@@ -55,9 +58,12 @@ class RegressorTimes final : public OperatorTimes {
 
  private:
   const Regressor* regressor_for(const Operator& op, const OperatorKernel& kernel, bool is_backward) const;
+  /// `factor` of what the regressor of this kernel says, if there is one.
+  std::optional<Duration> answer(const Operator& op, OperatorPass pass, const OperatorKernel& kernel, double factor) const;
   void note(std::string text) const;
 
   RegressorProfile profile_;
+  MaskRatio masks_;
   OutsideRange outside_;
   mutable std::mutex noting_;
   mutable std::set<std::string> notes_;

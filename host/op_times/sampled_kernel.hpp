@@ -5,20 +5,18 @@
 // Where it sits: between tables, whose columns are a model's (mp, b, h, l, dim), and operators
 // (workloads/models/operator.hpp), whose sizes are a kernel's. Look-ups go by sizes; regressors
 // see features made of them.
-// Model: mp tensor parallel ranks, b sequences of l tokens, h heads, dim features, V words, fp16:
-//   linear1         matmul (b l) x (3 dim/mp) x dim          linear2       (b l) x dim x (dim/mp)
-//   linear3         matmul (b l) x (4 dim/mp) x dim          linear4       (b l) x dim x (4 dim/mp)
-//   linear_final    matmul (b l) x (V/mp) x dim              gelu          (b l) rows of 4 dim/mp
-//   baddbmm, bmm    b h/mp matmuls l x l x (dim/h), l x (dim/h) x l
-//   flash_atten     causal attention, b sequences, h/mp heads of dim/h
-//   softmax, ScaledUpperTriangMaskedSoftmax, fillmask        (b h/mp l) rows of l
-//   layernorm, RMSlayernorm, res_add                         (b l) rows of dim
-//   RoPE            (b l) rows of h/mp heads of dim/h        embedding     b l of V/mp rows of dim
-//   parallel_cross_entropy_128                               (b l) rows of V/mp
-//   X_optimizer     12 dim^2/mp parameters per encoder; first and last stage V/mp dim more
-// V is 50,257 words, filled up to a multiple of 128 mp. That is how estimate-train-time calls its
-// kernels: its prediction of Llemma 7B prints their sizes, from which these rows were read.
-// Functions that are not listed have their own columns as sizes.
+// Model: a row of a table is a kernel of a model with mp tensor parallel ranks, b sequences of l
+// tokens, h heads, dim features, V words. sampled_kernel.cpp has a row for each function; a linear
+// layer linear1 is a matmul (b l) x (3 dim/mp) x dim. V is 50,257 words, filled up to a multiple of
+// 128 mp. flash_atten is of all pairs of tokens: A100's would reach 118 TFLOP/s by half of them.
+// An encoder has 12 dim^2/mp + 9 dim/mp + 4 dim parameters, the last norm 2 dim. A cross entropy
+// is in FP32 whatever the table's type is: A100 moves 30 B per element forward, 10 B backward.
+// Collectives' shapes are elements of the table's type.
+// Sources: estimate-train-time (github.com/DebarghaG/estimate-train-time), Kernel_sampling's
+// functions and its prediction of Llemma 7B; tools/kernel_sampler/shapes.py for those that only it
+// writes.
+// Functions that are not listed have their own columns as sizes, among them expert_gemm, products
+// one after the other, for which there is no operator.
 // Threads: pure functions and values.
 #pragma once
 
@@ -34,15 +32,18 @@
 namespace weft {
 
 enum class KernelKind : std::uint8_t {
-  matmul,     ///< rows, columns, inner, groups
-  attention,  ///< sequences, heads, length, head_width; causal, as many key heads as query heads
-  row_wise,   ///< rows, width
-  rotary,     ///< sequences, length, heads, head_width
-  embedding,  ///< rows, width, table_rows
-  optimizer,  ///< parameters, layers
-  updates,    ///< parameters
-  message,    ///< bytes of a collective's buffer
-  columns     ///< of the table, whatever they are
+  matmul,            ///< rows, columns, inner, groups
+  grouped_matmul,    ///< rows of all groups, rows of the largest, columns, inner, groups
+  attention,         ///< sequences, heads, length, head_width; as many key heads as query heads
+  causal_attention,  ///< likewise, of half of the pairs
+  row_wise,          ///< rows, width
+  rotary,            ///< sequences, length, heads, head_width
+  router,            ///< rows, experts, chosen
+  embedding,         ///< rows, width, table_rows
+  optimizer,         ///< parameters, layers
+  updates,           ///< parameters
+  message,           ///< bytes of a collective's buffer
+  columns            ///< of the table, whatever they are
 };
 
 std::string_view to_text(KernelKind kind);
@@ -70,11 +71,15 @@ struct ColumnValues {
 /// lacks a column that it needs.
 KernelId kernel_of_function(std::string_view function, std::span<const std::string> columns);
 
-/// Sizes of the kernel of a row. Requires: the id is the function's for these columns.
-std::vector<double> kernel_sizes(std::string_view function, const KernelId& kernel, const ColumnValues& row);
+/// Sizes of the kernel of a row of a table of this type. Requires: the id is the function's for
+/// these columns.
+std::vector<double> kernel_sizes(std::string_view function, const KernelId& kernel, ElementType type, const ColumnValues& row);
+
+/// The type that operators have whose kernel a table of `type` tells of.
+ElementType operator_type(const KernelId& kernel, ElementType type);
 
 /// A kernel that several functions' rows tell of, with the sizes that operators know: all single
-/// matmuls, rotary embeddings as rows, optimizers by their parameters.
+/// matmuls, rotary embeddings as rows, routers whatever they choose, optimizers by parameters.
 struct PooledKernel {
   std::string_view function;  ///< "any_matmul"
   KernelId kernel;
@@ -89,5 +94,8 @@ struct OperatorKernel {
   std::vector<double> sizes;
 };
 std::optional<OperatorKernel> kernel_of(const OperatorShape& shape);
+
+/// The reverse: the operator that a kernel or its pool is of, none where there is none.
+std::optional<OperatorShape> operator_of(const KernelId& kernel, std::span<const double> sizes);
 
 }  // namespace weft

@@ -6,7 +6,7 @@
 // A file GPU_FUNCTION_TYPE.csv or GPU_FUNCTION_TYPE_NODES_GPUS.csv, TYPE an element type in any
 // case (fp16), NODES and GPUS (per node) of a collective. Its columns are sizes, in any order, and
 // times in microseconds: F_dur(us) and B_dur(us) of forward and backward, or dur(us) of what has no
-// backward (also "dur"). Collectives have shape (elements of 2 B), nodes, GPUsPerNode.
+// backward (also "dur"). Collectives have shape (elements of TYPE), nodes, GPUsPerNode.
 // Read strictly: every size and time is a number above 0. Rows may repeat each other.
 // A folder is read with its subfolders, files in the order of their paths; files that are called
 // otherwise are left out with a note.

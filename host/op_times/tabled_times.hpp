@@ -4,7 +4,8 @@
 // Where it sits: first in a chain of sources, before regressors.
 // Model: kernels of equal sizes take equally long, whichever function's table they stand in; of
 // several rows the median counts. A table of forward and backward of a matmul does not tell its two
-// gradients apart: each is the same number of operations and gets half.
+// gradients apart: each is the same number of operations and gets half. Attention without a mask
+// answers for causal attention and the reverse where only one was sampled (mask_ratio).
 // Invariants: answers are for the sampled sizes and nothing between; FP16 answers for BF16.
 // Threads: const functions may be called from any thread.
 #pragma once
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/op_times/mask_ratio.hpp"
 #include "host/op_times/operator_times.hpp"
 #include "host/op_times/regression_rows.hpp"
 #include "host/op_times/sampled_tables.hpp"
@@ -36,7 +38,10 @@ class TabledTimes final : public OperatorTimes {
  private:
   /// Kernel, backward, type, sizes.
   using Key = std::tuple<KernelId, bool, std::string, std::vector<double>>;
+  std::optional<Duration> answer(const Operator& op, OperatorPass pass, const OperatorKernel& kernel, double factor) const;
+
   std::string gpu_;
+  MaskRatio masks_;
   std::map<Key, double> kernels_;                                            ///< microseconds
   std::map<std::pair<std::string, std::vector<double>>, double> functions_;  ///< by their texts
 };

@@ -160,11 +160,15 @@ def values_product(make: Maker, groups: int, rows: int, columns: int, inner: int
     return make.calls(lambda: torch.bmm(weights, values), [weights, values])
 
 
-def fused_attention(make: Maker, sequences: int, heads: int, length: int, width: int) -> Calls:
+def fused_attention(make: Maker, sequences: int, heads: int, length: int, width: int, is_causal: bool = False) -> Calls:
     if not hasattr(F, "scaled_dot_product_attention"):
         raise Unavailable(f"PyTorch {torch.__version__} has no fused attention; it came with 2.0")
     queries, keys, values = (make.tensor(sequences, heads, length, width) for _ in range(3))
-    return make.calls(lambda: F.scaled_dot_product_attention(queries, keys, values, is_causal=True), [queries, keys, values])
+    return make.calls(lambda: F.scaled_dot_product_attention(queries, keys, values, is_causal=is_causal), [queries, keys, values])
+
+
+def causal_attention(make: Maker, sequences: int, heads: int, length: int, width: int) -> Calls:
+    return fused_attention(make, sequences, heads, length, width, is_causal=True)
 
 
 def expert_gemm(make: Maker, rows: int, largest: int, columns: int, inner: int, groups: int) -> Calls:
@@ -260,6 +264,7 @@ MAKERS: dict[str, Callable[..., Calls]] = {
     "linear4": linear,
     "linear_final": linear,
     "flash_atten": fused_attention,
+    "causal_flash_atten": causal_attention,
     "baddbmm": scores_product,
     "bmm": values_product,
     "softmax": softmax,

@@ -15,14 +15,18 @@ from .shapes import Kernel
 
 
 def stage_shapes(kernel: Kernel) -> list[tuple[int, ...]]:
-    """Of every parameter: an encoder has two norms and four linear layers with biases, split over mp ranks."""
-    dim, mp, encoders, table_rows = kernel
+    """Of every parameter: an encoder has two norms and four linear layers with biases, split over mp ranks.
+
+    A rank has its share of all biases, as estimate-train-time counts them.
+    """
+    dim, mp, encoders, table_rows, norms = kernel
     share = dim // mp
+    norm: list[tuple[int, ...]] = [(dim,), (dim,)]
     encoder: list[tuple[int, ...]] = [
-        (dim,), (dim,), (3 * share, dim), (3 * share,), (dim, share), (dim,),
-        (dim,), (dim,), (4 * share, dim), (4 * share,), (dim, 4 * share), (dim,),
+        *norm, (3 * share, dim), (3 * share,), (dim, share), (share,),
+        *norm, (4 * share, dim), (4 * share,), (dim, 4 * share), (share,),
     ]  # fmt: skip
-    return encoder * encoders + ([(table_rows, dim)] if table_rows else [])
+    return encoder * encoders + norm * norms + ([(table_rows, dim)] if table_rows else [])
 
 
 def views_of(flat: torch.Tensor, shapes: list[tuple[int, ...]]) -> list[torch.Tensor]:

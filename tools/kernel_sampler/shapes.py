@@ -18,6 +18,8 @@ Kernel = tuple  # of numbers; what they are is the function's business
 VOCABULARY = 50257
 VOCABULARY_MULTIPLE = 128
 WEIGHTS_PER_ENCODER = 12  # dim^2: 3 + 1 of attention, 4 + 4 of the layers behind it
+BIASES_PER_ENCODER = 9  # dim: as many rows as weights have
+NORM = 2  # dim: weights and biases
 HEAD_WIDTH_MIN = 32
 HEAD_WIDTH_MAX = 512
 FUSED_HEAD_WIDTH_MAX = 256  # of fused attention on any GPU
@@ -107,9 +109,15 @@ def passes_over(times: float) -> Callable[[Kernel], Work]:
     return lambda kernel: Work(0, times * math.prod(kernel))
 
 
+def attention_work(pairs: float) -> Callable[[Kernel], Work]:
+    """Of so many of all pairs of tokens."""
+    return lambda kernel: Work(4.0 * pairs * kernel[0] * kernel[1] * kernel[2] ** 2 * kernel[3], 4.0 * math.prod(kernel))
+
+
 def optimizer_parameters(kernel: Kernel) -> int:
-    dim, mp, encoders, table_rows = kernel
-    return int(WEIGHTS_PER_ENCODER * dim * dim / mp * encoders + table_rows * dim)
+    dim, mp, encoders, table_rows, norms = kernel
+    encoder = (WEIGHTS_PER_ENCODER * dim + BIASES_PER_ENCODER) * dim // mp + 2 * NORM * dim
+    return encoder * encoders + table_rows * dim + norms * NORM * dim
 
 
 # --- The list --------------------------------------------------------------------------------------------------------------------------
@@ -125,11 +133,18 @@ def _rows_of_dim(name: str, meaning: str, times: float) -> Function:
     return Function(name, ("b", "l", "dim"), meaning, lambda s: (int(s["b"] * s["l"]), int(s["dim"])), passes_over(times))
 
 
-def _optimizer(name: str, meaning: str, has_table: bool) -> Function:
+def _optimizer(name: str, meaning: str, has_table: bool, norms: int = 0) -> Function:
     return Function(
         name, ("mp", "dim", "encoders"), meaning,
-        lambda s: (int(s["dim"]), int(s["mp"]), int(s["encoders"]), words(s["mp"]) if has_table else 0),
+        lambda s: (int(s["dim"]), int(s["mp"]), int(s["encoders"]), words(s["mp"]) if has_table else 0, norms),
         lambda kernel: Work(0, 13.0 * optimizer_parameters(kernel)), has_whole_share, has_backward=False,
+    )  # fmt: skip
+
+
+def _attention(name: str, meaning: str, pairs: float) -> Function:
+    return Function(
+        name, ("mp", "b", "h", "l", "dim"), meaning, lambda s: (int(s["b"]), int(s["h"] / s["mp"]), int(s["l"]), int(head_width(s))),
+        attention_work(pairs), has_heads_of(FUSED_HEAD_WIDTH_MAX),
     )  # fmt: skip
 
 
@@ -167,11 +182,8 @@ FUNCTIONS = {
         _linear("linear3", "up: (b l) x (4 dim/mp) x dim", lambda s: 4 * share(s), lambda s: s["dim"]),
         _linear("linear4", "down: (b l) x dim x (4 dim/mp)", lambda s: s["dim"], lambda s: 4 * share(s)),
         _linear("linear_final", "output layer: (b l) x (V/mp) x dim", lambda s: words(s["mp"]), lambda s: s["dim"]),
-        Function(
-            "flash_atten", ("mp", "b", "h", "l", "dim"), "fused causal attention of h/mp heads of dim/h",
-            lambda s: (int(s["b"]), int(s["h"] / s["mp"]), int(s["l"]), int(head_width(s))),
-            lambda k: Work(2.0 * k[0] * k[1] * k[2] ** 2 * k[3], 4.0 * math.prod(k)), has_heads_of(FUSED_HEAD_WIDTH_MAX),
-        ),
+        _attention("flash_atten", "fused attention without a mask of h/mp heads of dim/h", 1),
+        _attention("causal_flash_atten", "the same, of causal pairs: half of all", 0.5),
         Function(
             "baddbmm", ("mp", "b", "h", "l", "dim"), "scores of attention: b h/mp products l x l x (dim/h)",
             lambda s: (local_heads(s), int(s["l"]), int(s["l"]), int(head_width(s))),
@@ -212,7 +224,7 @@ FUNCTIONS = {
         ),
         _optimizer("firstStage_optimizer", "Adam of encoders layers and the rows of the embedding", True),
         _optimizer("middleStage_optimizer", "Adam of encoders layers", False),
-        _optimizer("lastStage_optimizer", "Adam of encoders layers, last norm and output layer", True),
+        _optimizer("lastStage_optimizer", "Adam of encoders layers, last norm and output layer", True, norms=1),
         Function(
             "moe_router", ("b", "l", "experts", "topk"), "softmax of b l rows of experts, top-k, and its weights made to add up to 1",
             lambda s: (int(s["b"] * s["l"]), int(s["experts"]), int(s["topk"])), lambda k: Work(0, 6.0 * k[0] * k[1]),

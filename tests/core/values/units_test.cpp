@@ -42,6 +42,7 @@ TEST(Units, OverflowStopsTheRun) {
   EXPECT_THROW(Bytes::mib(INT64_MAX), CheckFailure);
   EXPECT_THROW(Bandwidth::gbps(INT64_MAX), CheckFailure);
   EXPECT_THROW(Duration::from_seconds(1e12), CheckFailure);
+  EXPECT_THROW(Duration::from_us(1e18), CheckFailure);
   EXPECT_THROW(Duration::from_seconds(std::numeric_limits<double>::quiet_NaN()), CheckFailure);
 }
 
@@ -50,6 +51,8 @@ TEST(Units, FromSecondsTakesTheNearestTick) {
   EXPECT_EQ(Duration::from_seconds(1.49e-11), Duration::ticks(1));
   EXPECT_EQ(Duration::from_seconds(1.51e-11), Duration::ticks(2));
   EXPECT_EQ(Duration::from_seconds(-2e-11), Duration::ticks(-2));
+  EXPECT_EQ(Duration::from_us(812.5), Duration::ns(812'500));
+  EXPECT_EQ(Duration::from_us(1.51e-5), Duration::ticks(2));
 }
 
 TEST(Units, TransmitTimeRoundsUp) {

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const Operator kMatmul{"qkv", Matmul{16384, 6144, 4096, 1}, {"BF16", 16}};
+const Operator matmul{"qkv", Matmul{16384, 6144, 4096, 1}, {"BF16", 16}};
 
 std::vector<std::string> chip(const std::string& model) {
   return {"python3", "-B", std::string(WEFT_SOURCE_DIR) + "/tests/host/op_times/chip.py", model};
@@ -35,7 +35,7 @@ struct Fault {
 Fault fault_of(const std::vector<std::string>& command, milliseconds timeout = milliseconds(20000)) {
   try {
     const ExternalTimes times(command, timeout);
-    times.time_of(kMatmul, OperatorPass::forward);
+    times.time_of(matmul, OperatorPass::forward);
   } catch (const InputError& error) {
     return {error.diagnostics()[0].code, error.diagnostics()[0].message};
   }
@@ -47,7 +47,7 @@ TEST(ExternalTimes, AsksEveryQuestionOnce) {
   const ExternalTimes times(chip("ideal"));
   EXPECT_EQ(times.origin(), "external: ideal chip");
   for (int i = 0; i < 3; ++i) {
-    const auto time = times.time_of(kMatmul, OperatorPass::forward);
+    const auto time = times.time_of(matmul, OperatorPass::forward);
     ASSERT_TRUE(time);
     EXPECT_NEAR(time->in_us(), 2.0 * 16384 * 6144 * 4096 / 500e6, 0.01);
   }
@@ -61,7 +61,7 @@ TEST(ExternalTimes, MayBeAskedFromThreads) {
   {
     std::vector<std::jthread> threads;
     for (std::optional<Duration>& answer : answers) {
-      threads.emplace_back([&] { answer = times.time_of(kMatmul, OperatorPass::backward_input); });
+      threads.emplace_back([&] { answer = times.time_of(matmul, OperatorPass::backward_input); });
     }
   }
   for (const std::optional<Duration>& answer : answers) EXPECT_EQ(answer, answers[0]);

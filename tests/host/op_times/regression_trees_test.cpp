@@ -9,7 +9,7 @@
 namespace weft::regression_trees_test {
 namespace {
 
-constexpr const char* kTree = "1<0.5 0<2 =-0.5 =0.25 =1";
+constexpr const char* tree_text = "1<0.5 0<2 =-0.5 =0.25 =1";
 
 RegressionTrees trees_of(std::initializer_list<const char*> texts) {
   RegressionTrees trees;
@@ -19,7 +19,7 @@ RegressionTrees trees_of(std::initializer_list<const char*> texts) {
 
 // Feature 1 below 0.5: then feature 0 below 2 is -0.5, else 0.25. A threshold itself goes right.
 TEST(RegressionTrees, GoesLeftBelowAThreshold) {
-  const RegressionTrees trees = trees_of({kTree});
+  const RegressionTrees trees = trees_of({tree_text});
   const auto at = [&](float zero, float one) { return trees.predict(std::array{zero, one}); };
   EXPECT_EQ(at(1.0F, 0.0F), -0.5);
   EXPECT_EQ(at(2.0F, 0.0F), 0.25);
@@ -27,7 +27,7 @@ TEST(RegressionTrees, GoesLeftBelowAThreshold) {
 }
 
 TEST(RegressionTrees, SumsItsTrees) {
-  RegressionTrees trees = trees_of({kTree, "=2", "0<1 =10 =20"});
+  RegressionTrees trees = trees_of({tree_text, "=2", "0<1 =10 =20"});
   EXPECT_EQ(trees.predict(std::array{1.0F, 0.0F}), -0.5 + 2 + 20);
   EXPECT_EQ(trees.node_count(), 5U + 1U + 3U);
   trees.keep_first(2);
@@ -37,10 +37,10 @@ TEST(RegressionTrees, SumsItsTrees) {
 }
 
 TEST(RegressionTrees, TextReadsBackToTheSameNumbers) {
-  const RegressionTrees trees = trees_of({kTree, "0<0.1 =1e-20 =3.4028235e+38", "=0.333333343"});
+  const RegressionTrees trees = trees_of({tree_text, "0<0.1 =1e-20 =3.4028235e+38", "=0.333333343"});
   RegressionTrees again;
   for (std::size_t i = 0; i < trees.size(); ++i) again.add(RegressionTrees::parse(trees.tree_text(i), 2).value());
-  EXPECT_EQ(trees.tree_text(0), kTree);
+  EXPECT_EQ(trees.tree_text(0), tree_text);
   for (std::size_t i = 0; i < trees.size(); ++i) EXPECT_EQ(again.tree_text(i), trees.tree_text(i));
   EXPECT_EQ(again.predict(std::array{0.05F, 1.0F}), trees.predict(std::array{0.05F, 1.0F}));
 }

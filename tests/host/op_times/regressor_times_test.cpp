@@ -15,7 +15,7 @@
 namespace weft::regressor_times_test {
 namespace {
 
-constexpr ElementType kHalf{"FP16", 16};
+constexpr ElementType half{"FP16", 16};
 
 const RegressorProfile& planted() {
   static const RegressorProfile profile = fit_regressors(planted_samples(0.01), small_search());
@@ -23,7 +23,7 @@ const RegressorProfile& planted() {
 }
 
 Operator matmul(std::uint64_t rows, std::uint64_t columns, std::uint64_t inner) {
-  return {"qkv", Matmul{rows, columns, inner, 1}, kHalf};
+  return {"qkv", Matmul{rows, columns, inner, 1}, half};
 }
 
 // 4,096 x 3,072 x 2,048: 32 x 24 tiles are 8 waves of 108, 8 x 108 x 2 x 128^2 x 2,048 / 300e6 us +
@@ -39,7 +39,7 @@ TEST(RegressorTimes, AnswersOperatorsByShape) {
   EXPECT_NEAR(weight->in_us(), backward->in_us() / 2, 1e-4);
   EXPECT_TRUE(times.time_of({"norm", RowWise{RowOperator::layer_norm, 4096, 2048}, {"BF16", 16}}, OperatorPass::forward));
   EXPECT_FALSE(times.time_of({"norm", RowWise{RowOperator::layer_norm, 4096, 2048}, {"FP32", 32}}, OperatorPass::forward));
-  EXPECT_FALSE(times.time_of({"norm", RowWise{RowOperator::rms_norm, 4096, 2048}, kHalf}, OperatorPass::forward));
+  EXPECT_FALSE(times.time_of({"norm", RowWise{RowOperator::rms_norm, 4096, 2048}, half}, OperatorPass::forward));
   EXPECT_TRUE(times.notes().empty());
   EXPECT_EQ(times.origin(), "regressors: planted");
 }
@@ -62,16 +62,16 @@ TEST(RegressorTimes, DeclinesOrExtrapolatesWithANote) {
 TEST(RegressorTimes, AnswersFunctionsByTheirColumns) {
   const RegressorTimes times(planted(), OutsideRange::decline);
   const std::vector<std::string> names = {"mp", "b", "l", "dim"};
-  const auto answer = times.function_time("linear1", false, kHalf, {names, std::vector<double>{2, 4, 1024, 2048}});
+  const auto answer = times.function_time("linear1", false, half, {names, std::vector<double>{2, 4, 1024, 2048}});
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->by->of.function, "linear1");
   EXPECT_NEAR(answer->prediction.time_us, planted_matmul_us(4096, 3072, 2048), 0.05 * answer->prediction.time_us);
   EXPECT_TRUE(answer->prediction.outside.empty());
-  const auto beyond = times.function_time("linear1", false, kHalf, {names, std::vector<double>{1, 64, 2048, 2048}});
+  const auto beyond = times.function_time("linear1", false, half, {names, std::vector<double>{1, 64, 2048, 2048}});
   ASSERT_TRUE(beyond);
   EXPECT_TRUE(beyond->prediction.outside.starts_with("rows 131072 is above 16384"));
-  EXPECT_FALSE(times.function_time("linear1", false, kHalf, {{names.data(), 2}, {}}));
-  EXPECT_FALSE(times.function_time("linear9", false, kHalf, {names, std::vector<double>{2, 4, 1024, 2048}}));
+  EXPECT_FALSE(times.function_time("linear1", false, half, {{names.data(), 2}, {}}));
+  EXPECT_FALSE(times.function_time("linear9", false, half, {names, std::vector<double>{2, 4, 1024, 2048}}));
 }
 
 // 10 us and 100 GB/s on two nodes; "large" goes on where the other ends.

@@ -11,7 +11,7 @@
 namespace weft::sampled_tables_test {
 namespace {
 
-constexpr ElementType kHalf{"FP16", 16};
+constexpr ElementType half{"FP16", 16};
 
 SampledTable table(const std::string& name, const std::string& text) {
   return read_sampled_table(SourceText(name, text), parse_sampled_name(name).value());
@@ -24,7 +24,7 @@ TEST(SampledTables, NamesSayGpuFunctionTypeAndPlaces) {
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->gpu, "NVIDIAA100-SXM4-80GB");
   EXPECT_EQ(plain->function, "parallel_cross_entropy_128");
-  EXPECT_EQ(plain->type, kHalf);
+  EXPECT_EQ(plain->type, half);
   EXPECT_EQ(plain->nodes, 0U);
   const auto collective = parse_sampled_name("GH200_allreduce_large_fp8_e4m3_2_1.csv.gz");
   ASSERT_TRUE(collective);
@@ -59,9 +59,24 @@ TEST(SampledTables, LookUpsGoByKernel) {
   EXPECT_EQ(times.time_of(op, OperatorPass::backward), Duration::us(24));
   EXPECT_EQ(times.time_of(op, OperatorPass::backward_input), Duration::us(12));
   EXPECT_EQ(times.origin(), "measured: A100");
-  EXPECT_FALSE(times.time_of({"qkv", Matmul{16384, 6144, 4097, 1}, kHalf}, OperatorPass::forward));
+  EXPECT_FALSE(times.time_of({"qkv", Matmul{16384, 6144, 4097, 1}, half}, OperatorPass::forward));
   EXPECT_FALSE(times.time_of({"qkv", Matmul{16384, 6144, 4096, 1}, {"FP32", 32}}, OperatorPass::forward));
-  EXPECT_FALSE(times.time_of({"norm", RowWise{RowOperator::rms_norm, 16384, 4096}, kHalf}, OperatorPass::forward));
+  EXPECT_FALSE(times.time_of({"norm", RowWise{RowOperator::rms_norm, 16384, 4096}, half}, OperatorPass::forward));
+}
+
+// Losses are asked in FP32 and sampled in tables of 16 bits; gradients of experts get half each.
+TEST(SampledTables, LookUpsOfWhatTheSamplerWrites) {
+  const TabledTimes times(folder(
+      {table("A100_cross_entropy_bf16.csv", "b,l,vocab,F_dur(us),B_dur(us)\n2,1024,32000,50,20\n"),
+       table("A100_grouped_gemm_bf16.csv", "rows,skew,columns,inner,groups,F_dur(us),B_dur(us)\n4096,1,1408,2048,8,70,140\n"),
+       table("A100_moe_router_bf16.csv",
+             "b,l,experts,topk,F_dur(us),B_dur(us)\n1,4096,64,2,10,9\n1,4096,64,6,12,9\n1,4096,64,8,14,9\n")}));
+  const Operator loss{"loss", RowWise{RowOperator::cross_entropy, 2048, 32000}, {"FP32", 32}};
+  EXPECT_EQ(times.time_of(loss, OperatorPass::forward), Duration::us(50));
+  const Operator experts{"experts_up", GroupedMatmul{4096, 512, 1408, 2048, 8}, half};
+  EXPECT_EQ(times.time_of(experts, OperatorPass::backward_weight), Duration::us(70));
+  const Operator router{"top_k", RowWise{RowOperator::router, 4096, 64}, half};
+  EXPECT_EQ(times.time_of(router, OperatorPass::forward), Duration::us(12));
 }
 
 // The table of all nodes repeats those of each: a row counts once. Repeats within a file count.

@@ -33,7 +33,7 @@ from kernel_sampler import devices
 from kernel_sampler.faults import Unavailable, UseError
 from kernel_sampler.operators import MAKERS, Maker, SplitCrossEntropy, make_calls
 from kernel_sampler.sampling import LeftOut, attempt, settle
-from kernel_sampler.shapes import FUNCTIONS, OPERATORS
+from kernel_sampler.shapes import FUNCTIONS, OPERATORS, optimizer_parameters
 from kernel_sampler.tables import read_rows, table_faults, tables_below
 
 # A kernel of each function, or two.
@@ -61,7 +61,8 @@ firstStage_optimizer.mp = 2
 lastStage_optimizer.mp = 2
 """
 QUICK = ["--device=cpu", "--type=fp32", "--warm-up=1", "--samples=3", "--window=0.01"]
-NEW = {"flash_atten": hasattr(torch.nn.functional, "scaled_dot_product_attention"), "grouped_gemm": hasattr(torch.nn.functional, "grouped_mm")}
+HAS_ATTENTION = hasattr(torch.nn.functional, "scaled_dot_product_attention")
+NEW = {"flash_atten": HAS_ATTENTION, "causal_flash_atten": HAS_ATTENTION, "grouped_gemm": hasattr(torch.nn.functional, "grouped_mm")}
 
 
 class Folder(unittest.TestCase):
@@ -222,9 +223,12 @@ class Kernels(unittest.TestCase):
 
     def test_adam_updates_weights_in_16_bits(self):
         make = Maker(torch.bfloat16, torch.device("cpu"))
-        step = make_calls("firstStage_optimizer", (16, 2, 1, 64), make).forward
-        # 12 dim^2 / mp of matrices, 4 + 2 vectors of dim and 3 + 4 of dim / mp, and the table.
-        self.assertEqual((step.weights.dtype, step.weights.numel()), (torch.bfloat16, 12 * 16 * 8 + 6 * 16 + 7 * 8 + 64 * 16))
+        kernel = (16, 2, 1, 64, 1)
+        step = make_calls("lastStage_optimizer", kernel, make).forward
+        # 12 dim^2 / mp of matrices, 3 + 1 + 4 + 1 vectors of dim / mp, 4 of dim, two more of the last norm, and the table.
+        parameters = 12 * 16 * 8 + 9 * 8 + 4 * 16 + 2 * 16 + 64 * 16
+        self.assertEqual((step.weights.dtype, step.weights.numel()), (torch.bfloat16, parameters))
+        self.assertEqual(optimizer_parameters(kernel), parameters)
         before = step.weights.clone()
         for _ in range(20):
             step()
