@@ -70,6 +70,12 @@ set(WEFT_TEST_SHARDS 0 CACHE STRING
   "Processes among which each test program's tests are shared out (GoogleTest's shards), each writing its results to tests/*.xml; \
 0: a process for every test")
 
+# weft_long_tests(a.b ...): tests of many seconds, which ctest -j starts before all others, so that
+# no core waits for one at the end.
+function(weft_long_tests)
+  set_tests_properties(${ARGN} PROPERTIES COST 100)
+endfunction()
+
 # weft_test(core SOURCES a_test.cpp ... LINK weft_core ...): one GoogleTest program per folder.
 function(weft_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK" ${ARGN})

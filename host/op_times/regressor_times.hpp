@@ -7,8 +7,8 @@
 // on its test rows. The two gradients of a matmul get half of its backward each.
 // Outside every range it depends: `decline` leaves the operator to the next source, `extrapolate`
 // takes the regressor that is least far away. Either is noted.
-// Attention without a mask answers for causal attention and the reverse where the profile has one of
-// both (mask_ratio), with a note.
+// Attention without a mask answers for causal attention and the reverse where the profile has one
+// of both (mask_ratio), with a note.
 // Invariants: FP16 answers for BF16. Attention has as many key heads as query heads.
 // Threads: const functions may be called from any thread.
 #pragma once

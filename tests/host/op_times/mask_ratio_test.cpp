@@ -17,6 +17,8 @@ namespace weft::mask_ratio_test {
 namespace {
 
 constexpr ElementType half{"FP16", 16};
+/// Blocks of 128 tokens with those before them, of 16,384: (1 + 2 + .. + 128) / 128^2.
+constexpr double below_diagonal = 129.0 / 256;
 
 Operator attention(std::uint64_t batch, std::uint64_t heads, std::uint64_t length, bool is_causal, std::uint64_t width = 64) {
   return {"attention", FusedAttention{batch, heads, heads, length, length, width, width, is_causal}, half};
@@ -43,8 +45,8 @@ TEST(MaskRatio, TheChipIsInTheTablesName) {
 TEST(MaskRatio, HalfOfTheBlocksAreBelowTheDiagonal) {
   for (const char* name : {"A100", "GH200", "B200"}) {
     const MaskRatio masks{name};
-    EXPECT_NEAR(factor(masks, attention(2, 32, 16384, true)), 129.0 / 256, 0.01) << name;
-    EXPECT_NEAR(factor(masks, attention(2, 32, 16384, true), OperatorPass::backward), 129.0 / 256, 0.02) << name;
+    EXPECT_NEAR(factor(masks, attention(2, 32, 16384, true)), below_diagonal, 0.01) << name;
+    EXPECT_NEAR(factor(masks, attention(2, 32, 16384, true), OperatorPass::backward), below_diagonal, 0.02) << name;
   }
 }
 
@@ -85,10 +87,10 @@ TEST(TabledMasks, CausalAttentionIsHalfOfWhatItsTableHas) {
   EXPECT_EQ(times.time_of(attention(1, 32, 16384, false), OperatorPass::forward), Duration::us(1000));
   const auto causal = times.time_of(attention(1, 32, 16384, true), OperatorPass::forward);
   ASSERT_TRUE(causal);
-  EXPECT_NEAR(causal->in_us(), 1000 * (32 * 128.0 / 108 * 129 / 256 + 0.5) / 38, 10);
+  EXPECT_NEAR(causal->in_us(), 1000 * (32 * 128.0 / 108 * below_diagonal + 0.5) / 38, 10);
   const auto backward = times.time_of(attention(1, 32, 16384, true), OperatorPass::backward);
   ASSERT_TRUE(backward);
-  EXPECT_NEAR(backward->in_us(), 3000 * 129.0 / 256, 100);
+  EXPECT_NEAR(backward->in_us(), 3000 * below_diagonal, 100);
 }
 
 // Where both were sampled each answers for itself; where only causal attention was, it answers for
@@ -102,7 +104,7 @@ TEST(TabledMasks, WhatWasSampledComesFirst) {
   const TabledTimes one({{causal}, {}, "A100"});
   const auto all_pairs = one.time_of(attention(1, 32, 16384, false), OperatorPass::forward);
   ASSERT_TRUE(all_pairs);
-  EXPECT_NEAR(all_pairs->in_us(), 600 * 38 / (32 * 128.0 / 108 * 129 / 256 + 0.5), 20);
+  EXPECT_NEAR(all_pairs->in_us(), 600 * 38 / (32 * 128.0 / 108 * below_diagonal + 0.5), 20);
 }
 
 // A regressor of planted times, 20 us and 100 TFLOP/s of all pairs, answers for causal pairs by the

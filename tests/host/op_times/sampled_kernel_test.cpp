@@ -40,10 +40,10 @@ TEST(SampledKernel, SizesAreThoseOfLlemma) {
   EXPECT_EQ(sizes("softmax"), (Sizes{262144, 4096}));
 }
 
-// Line "optimizer" of the file, for stages of 8, 9 and 6 of the 32 encoders: 12 x 4096^2 / 2 weights
-// and 9 x 4096 / 2 + 4 x 4096 in biases and norms are 100,698,112 of each encoder; 25,216 x 4,096 of
-// the embedding, as many of the output layer and 2 x 4096 of the norm before it. Biases were once
-// left out here, and the benchmark of the analytical model counted them by a rule of its own.
+// Line "optimizer" of the file, for stages of 8, 9 and 6 of the 32 encoders: 12 x 4096^2 / 2
+// weights and 9 x 4096 / 2 + 4 x 4096 in biases and norms are 100,698,112 of each encoder; 25,216 x
+// 4,096 of the embedding, as many of the output layer and 2 x 4096 of the norm before it. Biases
+// were once left out here, and the benchmark of the analytical model counted them by its own rule.
 TEST(SampledKernel, OptimizersCountTheirStagesParameters) {
   const auto parameters = [](std::string_view stage, double encoders, double ranks) {
     std::vector<double> row = llemma;
@@ -55,7 +55,7 @@ TEST(SampledKernel, OptimizersCountTheirStagesParameters) {
   EXPECT_EQ(parameters("middleStage_optimizer", 9, 2), 906283008.0);
   EXPECT_EQ(parameters("lastStage_optimizer", 6, 2), 707481600.0);
   EXPECT_EQ(sizes("middleStage_optimizer"), (std::vector<double>{906283008.0, 9}));
-  // Its table "optimizer" is of one rank and both ends: 814,858,240 parameters in 2 layers of 4,096.
+  // Its table "optimizer" is of one rank and both ends: 814,858,240 parameters, 2 layers of 4,096.
   const double table = 50304.0 * 4096;
   EXPECT_EQ(parameters("lastStage_optimizer", 2, 1) + table, 814858240.0);
 }
@@ -92,8 +92,8 @@ TEST(SampledKernel, FunctionsOfTheSamplerHaveOperators) {
             KernelKind::columns);
 }
 
-// On A100 30 B move per element of logits, at the rate of the memory: eight reads and writes of 4 B,
-// and not of 2.
+// On A100 30 B move per element of logits, at the rate of the memory: near eight reads and writes
+// of 4 B, and twice those of 2.
 TEST(SampledKernel, LossesAreInFp32WhateverTheTableSays) {
   EXPECT_EQ(operator_type(kernel_of_function("parallel_cross_entropy_128", all_columns), half).name, "FP32");
   EXPECT_EQ(operator_type(kernel_of_function("gelu", all_columns), half), half);

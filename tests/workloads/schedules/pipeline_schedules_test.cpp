@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "tests/long_runs.hpp"
 #include "tests/workloads/schedules/schedule_testing.hpp"
 #include "workloads/schedules/zero_bubble_optimal.hpp"
 
@@ -120,15 +121,11 @@ TEST(PipelineSchedules, PropertiesHoldForRandomSizes) {
     return low + static_cast<std::uint32_t>(random() % (high - low + 1));
   };
   std::map<std::string, int> made;
-  for (int round = 0; round < 30; ++round) {
-    PipelineSizes sizes{draw(1, 7),
-                        draw(1, 16),
-                        1,
-                        Duration::ns(draw(1, 900)),
-                        Duration::ns(draw(1, 900)),
-                        Duration::ns(draw(1, 900)),
-                        Duration::ns(draw(0, 200)),
-                        draw(0, 4) * 0.25};
+  const bool is_short = short_sanitized_runs();
+  for (int round = 0; round < (is_short ? 10 : 30); ++round) {
+    PipelineSizes sizes{draw(1, is_short ? 4 : 7),  draw(1, is_short ? 8 : 16), 1,
+                        Duration::ns(draw(1, 900)), Duration::ns(draw(1, 900)), Duration::ns(draw(1, 900)),
+                        Duration::ns(draw(0, 200)), draw(0, 4) * 0.25};
     if (round % 3 == 0) sizes.microbatches = sizes.stages * draw(1, 3);
     for (const auto& module : pipeline_schedules()) {
       const std::string name(module.info.name);

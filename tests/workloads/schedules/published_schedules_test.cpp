@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tests/long_runs.hpp"
 #include "tests/workloads/schedules/schedule_testing.hpp"
 
 namespace weft::published_schedules_test {
@@ -64,6 +65,7 @@ constexpr SimulatedRow simulated_rows[] = {
 
 TEST(PublishedSchedules, StepTimesAndPeaksOfAnotherSimulator) {
   for (const SimulatedRow& row : simulated_rows) {
+    if (short_sanitized_runs() && row.stages > 4) continue;
     const std::string name = row.schedule;
     const PipelineSizes sizes{row.stages,
                               row.microbatches,
@@ -129,6 +131,7 @@ TEST(PublishedSchedules, BubbleRatesOfTheZeroBubblePaper) {
   // Four decimals are printed.
   constexpr double printed = 0.000051;
   for (const PaperRow& row : paper_rows) {
+    if (short_sanitized_runs() && row.stages > 8) continue;
     PipelineSizes sizes{row.stages,          row.microbatches,          1,
                         ms(row.forward_ms),  ms(row.backward_input_ms), ms(row.backward_weight_ms),
                         ms(row.transfer_ms), row.weight_memory};
