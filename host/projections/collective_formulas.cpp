@@ -31,27 +31,6 @@ BestAllReduce best_of_alike(const AlphaBeta& link, Duration overhead, std::uint6
   return best;
 }
 
-/// How far apart, in ranks, neighbours of a group are.
-std::uint64_t stride_of(PlanAxis axis, const ParallelPlan& plan) {
-  switch (axis) {
-    case PlanAxis::tensor:
-    case PlanAxis::expert_tensor:
-      return 1;
-    case PlanAxis::context:
-    case PlanAxis::replicas:
-      return plan.tensor;
-    case PlanAxis::expert:
-      return plan.expert_tensor;
-    case PlanAxis::expert_replicas:
-      return std::uint64_t{plan.expert_tensor} * plan.expert;
-    case PlanAxis::pipeline:
-      return plan.stage_ranks();
-    case PlanAxis::embedding:
-      return plan.stage_ranks() * (plan.pipeline - 1);
-  }
-  return 1;
-}
-
 }  // namespace
 
 std::string_view to_text(AllReduceFormula formula) {

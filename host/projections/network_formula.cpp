@@ -12,6 +12,23 @@ namespace weft {
 NetworkFormula::NetworkFormula(const Topology& topology, const ParamSet& nccl, FlowSettings flow)
     : topology_(topology), tuner_(nccl), flow_(std::move(flow)), link_delays_(topology, flow_.switching_delay, flow_.forwarding) {}
 
+bool NetworkFormula::stays_below_leafs(const GroupLayout& layout, const std::vector<NodeId>& members) const {
+  std::map<std::uint32_t, NodeId> last_of_rail;
+  std::vector<LinkId> next;
+  for (std::uint32_t i = 0; i < layout.ranks(); ++i) {
+    const auto [last, is_first] = last_of_rail.try_emplace(layout.seat(i).rail, members[i]);
+    const NodeId from = std::exchange(last->second, members[i]);
+    if (is_first) continue;
+    std::size_t switches = 0;
+    for (NodeId at = from; at != members[i]; at = topology_.link(next.front()).destination) {
+      topology_.routes().next_hops(topology_, at, members[i], next);
+      WEFT_CHECK(!next.empty(), "ranks reach each other");
+      if (topology_.node(at).kind == NodeKind::packet_switch && ++switches > 1) return false;
+    }
+  }
+  return true;
+}
+
 const std::vector<GroupLayout>& NetworkFormula::layouts(const StridedGroup& group) {
   const auto [found, is_new] = layouts_.try_emplace(group);
   std::vector<GroupLayout>& distinct = found->second;
@@ -23,6 +40,11 @@ const std::vector<GroupLayout>& NetworkFormula::layouts(const StridedGroup& grou
     for (std::uint64_t first = block; first < block + group.stride; ++first) {
       for (std::uint64_t i = 0; i < group.size; ++i) members[i] = topology_.endpoints()[first + i * group.stride];
       GroupLayout layout(topology_, members);
+      if (layout.hardware().oversubscription > 1 && stays_below_leafs(layout, members)) {
+        HostHardware hardware = layout.hardware();
+        hardware.oversubscription = 1;
+        layout.set_hardware(hardware);
+      }
       if (std::find(distinct.begin(), distinct.end(), layout) == distinct.end()) distinct.push_back(std::move(layout));
     }
   }

@@ -7,7 +7,8 @@
 //
 // Model: ranks stand on the endpoints of a topology in their order. A group is strided, and of all
 // groups of a size and a stride the slowest layout counts.
-//   collective  the choice of NCCL's tuner and its time (host/collectives/nccl_cost_model)
+//   collective  the choice of NCCL's tuner and its time (host/collectives/nccl_cost_model); a group
+//               whose rails stay below a leaf each knows no oversubscription
 //   message     latencies of flow mode + propagation along a shortest path + wire bytes over the
 //               least rate on it (network/flow/flow_settings)
 // Threads: belongs to one thread; it remembers what it was asked.
@@ -60,6 +61,8 @@ class NetworkFormula {
     friend bool operator==(const Way&, const Way&) = default;
   };
 
+  /// Whether members of a rail reach each other without leaving their leaf.
+  bool stays_below_leafs(const GroupLayout& layout, const std::vector<NodeId>& members) const;
   const std::vector<GroupLayout>& layouts(const StridedGroup& group);
   const std::vector<Way>& ways(std::uint64_t stride);
   Way way(NodeId from, NodeId to) const;

@@ -2,7 +2,6 @@
 #include "tools/projections/projected_cluster.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -106,24 +105,6 @@ std::vector<std::string> take_module_settings(std::vector<std::string>& settings
     return is_module;
   });
   return taken;
-}
-
-std::string_view gpu_of_machine(std::string_view machine) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 9> gpus = {{
-      {"hgx_h100", "h100_sxm"},
-      {"hgx_h200", "h200"},
-      {"hgx_a100", "a100_sxm_80gb"},
-      {"hgx_b200", "b200"},
-      {"gb200_nvl72", "gb200"},
-      {"gb300_nvl72", "gb300"},
-      {"gh200", "gh200"},
-      {"mi300x", "mi300x"},
-      {"mi355x_8", "mi355x"},
-  }};
-  for (const auto& [server, gpu] : gpus) {
-    if (server == machine) return gpu;
-  }
-  return "";
 }
 
 }  // namespace weft

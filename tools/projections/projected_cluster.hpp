@@ -5,8 +5,9 @@
 // scenario.
 //
 // Model: CLUSTER is
-//   a server          (`weft modules server`): as many of them as the plan needs GPUs, rail-optimised
-//                     and without oversubscription unless rail_optimized.* says otherwise
+//   a server          (`weft modules server`): as many of them as the plan needs GPUs,
+//                     rail-optimised and without oversubscription unless rail_optimized.* says
+//                     otherwise
 //   a topology file   FILE[:format]
 //   a scenario        FILE.textproto, whose jobs are the neighbours
 // Threads: belongs to one thread.
@@ -34,8 +35,5 @@ Scenario load_cluster(const ClusterRequest& request, const SourcePlace& place);
 /// Of "name=value" texts, those whose name is "module.param" of a module that runs or topologies
 /// have; they are taken out.
 std::vector<std::string> take_module_settings(std::vector<std::string>& settings);
-
-/// The GPU preset of a topology's machine; "" where it names none.
-std::string_view gpu_of_machine(std::string_view machine);
 
 }  // namespace weft

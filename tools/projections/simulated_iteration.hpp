@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated iteration: a training job on a cluster's fabric, alone or with neighbours, in flow mode.
+// Simulated iteration: a training job on a cluster's fabric, alone or with neighbours, in flow
+// mode.
 //
 // Where it sits: `weft project training` prints it beside the estimate, searches take it for the
 // best plans.

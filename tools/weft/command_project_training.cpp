@@ -15,6 +15,7 @@
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
+#include "host/op_times/cluster_gpu.hpp"
 #include "host/op_times/operator_clock.hpp"
 #include "host/projections/iteration_estimate.hpp"
 #include "host/projections/model_operations.hpp"
@@ -22,10 +23,10 @@
 #include "host/projections/plan_network.hpp"
 #include "tools/projections/projected_cluster.hpp"
 #include "tools/projections/simulated_iteration.hpp"
-#include "tools/weft/project_commands.hpp"
 #include "tools/weft/operator_time_flags.hpp"
 #include "tools/weft/plan_flags.hpp"
 #include "tools/weft/progress.hpp"
+#include "tools/weft/project_commands.hpp"
 #include "tools/weft/project_text.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/plans/training_workload.hpp"
@@ -123,7 +124,7 @@ int project(const TrainingFlags& given) {
   request.gpus = plan.ranks();
   const SourcePlace cluster_place = SourcePlace::named(fmt::format("CLUSTER {}", flags.cluster));
   Scenario cluster = load_cluster(request, cluster_place);
-  const std::string gpu(gpu_of_machine(cluster.topology->machine()));
+  const std::string gpu(gpu_of_server(cluster.topology->machine()));
   if (gpu.empty() && flags.operators.gpu.empty())
     fail("missing-flag", fmt::format("{} does not say whose GPUs it has", flags.cluster), cluster_place, "give --gpu=NAME");
   const FlaggedTimes operators = flagged_times(flags.operators, gpu);

@@ -39,10 +39,11 @@ class PassTimes {
 
   PipelineSizes sizes_;
   ChunkPlacement placement_;
-  std::vector<Duration> transfers_forward_;   ///< from each position to the next; 0 on one device
-  std::vector<Duration> transfers_backward_;  ///< from each position to the one before
-  std::vector<Time> forward_;                 ///< ends, by position and microbatch; Time::max(): unknown
-  std::vector<Time> backward_;                ///< of B or BW
+  /// From each position to the next, and to the one before; 0 on one device.
+  std::vector<Duration> transfers_forward_;
+  std::vector<Duration> transfers_backward_;
+  std::vector<Time> forward_;   ///< ends, by position and microbatch; Time::max(): unknown
+  std::vector<Time> backward_;  ///< of B or BW
 };
 
 /// Activations on one device, counted as passes are done.

@@ -35,7 +35,8 @@ constexpr PipelineSizes sizes = {.stages = 2, .microbatches = 2};
 
 TEST(PipelineExecution, PositionsHavePassesOfTheirOwn) {
   const PipelineTimeline timeline = execute(sizes, two_by_two(), uneven);
-  // Last device: F 3 to 6, B 6 to 11, F 11 to 14, B 14 to 19. First: F to 4, B 12 to 16, B from 19 + 1.
+  // Last device: F 3 to 6, B 6 to 11, F 11 to 14, B 14 to 19.
+  // First: F to 4, B 12 to 16, B from 19 + 1.
   EXPECT_EQ(timeline.devices[1].passes[3].end, Time::zero() + Duration::us(19));
   EXPECT_EQ(timeline.devices[0].passes[2].start, Time::zero() + Duration::us(11 + 1));
   EXPECT_EQ(timeline.step_time, Duration::us(19 + 1 + 4));
@@ -43,7 +44,8 @@ TEST(PipelineExecution, PositionsHavePassesOfTheirOwn) {
 
 TEST(PipelineExecution, ADeviceMayWaitUntilWhatItSendsHasLeft) {
   const PipelineTimeline timeline = execute(sizes, two_by_two(), uneven, DuringTransfer::wait);
-  // First: F 0 to 2, F 3 to 5. Last: F 3 to 6, B 6 to 11, which leaves until 12; F 12 to 15, B 15 to 20, leaves until 21.
+  // First: F 0 to 2, F 3 to 5.
+  // Last: F 3 to 6, B 6 to 11, which leaves until 12; F 12 to 15, B 15 to 20, leaves until 21.
   EXPECT_EQ(timeline.devices[0].passes[1].start, Time::zero() + Duration::us(2 + 1));
   EXPECT_EQ(timeline.devices[1].passes[2].start, Time::zero() + Duration::us(11 + 1));
   EXPECT_EQ(timeline.step_time, Duration::us(20 + 1 + 4));
