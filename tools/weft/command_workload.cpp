@@ -8,12 +8,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "core/text/param_rows.hpp"
-#include "host/op_times/analytical_times.hpp"
-#include "host/op_times/operator_clock.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
+#include "tools/simulation/scenario/planned_workload.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/gpu_flags.hpp"
 #include "tools/weft/input_flags.hpp"
@@ -23,7 +21,6 @@
 #include "workloads/dag/summary.hpp"
 #include "workloads/formats/format_options.hpp"
 #include "workloads/formats/workload_reader.hpp"
-#include "workloads/plans/training_workload.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
 namespace weft {
@@ -141,14 +138,13 @@ Workload from_template(const WorkloadFlags& flags) {
   return module.make(params, place);
 }
 
-/// Operator times are those of the analytical model.
 Workload from_model(const WorkloadFlags& flags) {
-  const PlannedModel planned = load_planned_model(flags.plan, option_places(flags.plan));
-  const AnalyticalTimes times(flagged_gpu(flags.gpu), default_settings<AnalyticalSettings>(analytical_params()));
-  Workload workload = make_training_workload(fmt::format("{}, {}", planned.description.name, planned.plan.name), planned.model(),
-                                             planned.plan, operator_clock(times, flags.gpu.place()), planned.places.plan);
-  workload.assumptions.push_back(fmt::format("operator times are {}", times.origin()));
-  return workload;
+  PlannedWorkload planned{.model = flags.plan.model,
+                          .plan = {.name = flags.plan.plan, .overrides = flags.plan.settings, .gpus = {}},
+                          .gpu = flags.gpu.gpu};
+  if (flags.plan.gpus > 0) planned.plan.gpus = flags.plan.gpus;
+  const PlanPlaces places = option_places(flags.plan);
+  return make_planned_workload(planned, {places.model, places.plan, flags.gpu.place()});
 }
 
 int make(const WorkloadFlags& flags) {

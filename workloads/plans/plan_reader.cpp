@@ -24,13 +24,16 @@ namespace pb = plan_file;
 constexpr std::uint32_t ways_max = 1U << 20;
 constexpr std::uint64_t size_max = 1ULL << 32;
 
-SourcePlace place_of_override(const std::string& setting) { return SourcePlace::named(fmt::format("--set={}", setting)); }
+SourcePlace place_of_override(const PlanRequest& request, std::size_t i) {
+  return request.override_places.empty() ? SourcePlace::named(fmt::format("--set={}", request.overrides[i]))
+                                         : request.override_places[i];
+}
 
 /// Fills a plan from its file and the model, and adds what is wrong to the diagnostics.
 class PlanFiller {
  public:
-  PlanFiller(const pb::Plan& file, FieldPlaces places, const std::vector<std::string>& overrides, Diagnostics& diagnostics)
-      : file_(file), places_(places), overrides_(overrides), diagnostics_(diagnostics) {}
+  PlanFiller(const pb::Plan& file, FieldPlaces places, const PlanRequest& request, Diagnostics& diagnostics)
+      : file_(file), places_(places), request_(request), diagnostics_(diagnostics) {}
 
   ParallelPlan fill(const TransformerModel& model, const std::optional<std::uint64_t>& gpus) {
     plan_.name = file_.name();
@@ -80,8 +83,9 @@ class PlanFiller {
 
   /// The last override of the field or of something in it, else where it stands in the file.
   SourcePlace place_of_field(const std::string& field) const {
-    for (auto setting = overrides_.rbegin(); setting != overrides_.rend(); ++setting) {
-      if (setting->substr(0, setting->find_first_of(".=")) == field) return place_of_override(*setting);
+    for (std::size_t i = request_.overrides.size(); i-- > 0;) {
+      const std::string& setting = request_.overrides[i];
+      if (setting.substr(0, setting.find_first_of(".=")) == field) return place_of_override(request_, i);
     }
     return places_.of(file_, field);
   }
@@ -213,7 +217,7 @@ class PlanFiller {
 
   const pb::Plan& file_;
   FieldPlaces places_;
-  const std::vector<std::string>& overrides_;
+  const PlanRequest& request_;
   Diagnostics& diagnostics_;
   ParallelPlan plan_;
 };
@@ -223,16 +227,16 @@ constexpr std::string_view plan_kind = "plan";
 }  // namespace
 
 ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model, const SourcePlace& place) {
-  const SourceText source = file_or_preset(request.name, plan_presets(), plan_kind, place);
+  const SourceText source = request.name.empty() ? SourceText("plan", "tensor_parallel: 1")
+                                                 : file_or_preset(request.name, plan_presets(), plan_kind, place);
   source.require_utf8_text("plan");
   Diagnostics diagnostics;
   pb::Plan file;
   const TextprotoDocument document(source, file, diagnostics);
   diagnostics.throw_if_errors();
-  for (const std::string& setting : request.overrides) {
-    override_field(file, setting, place_of_override(setting));
-  }
-  ParallelPlan plan = PlanFiller(file, document.places(), request.overrides, diagnostics).fill(model, request.gpus);
+  for (std::size_t i = 0; i < request.overrides.size(); ++i)
+    override_field(file, request.overrides[i], place_of_override(request, i));
+  ParallelPlan plan = PlanFiller(file, document.places(), request, diagnostics).fill(model, request.gpus);
   diagnostics.throw_if_errors();
   if (plan.name.empty()) plan.name = source.name();
   return plan;

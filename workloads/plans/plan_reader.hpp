@@ -14,16 +14,19 @@
 #include <string>
 #include <vector>
 
-#include "core/text/diagnostics_fwd.hpp"
+#include "core/text/diagnostics.hpp"
 #include "core/text/preset_text.hpp"
 #include "workloads/plans/parallel_plan.hpp"
 
 namespace weft {
 
 struct PlanRequest {
-  std::string name;                    ///< a file if it has a dot or a slash, else a preset
+  /// A file if it has a dot or a slash, else a preset; "": defaults alone.
+  std::string name;
   std::vector<std::string> overrides;  ///< "tensor_parallel=4", in their order
-  std::optional<std::uint64_t> gpus;   ///< that data_parallel may make up; none: one replica
+  /// Where each override stands; empty: they are --set of the command line.
+  std::vector<SourcePlace> override_places = {};
+  std::optional<std::uint64_t> gpus;  ///< that data_parallel may make up; none: one replica
 };
 
 /// Throws InputError with every mistake: those of core/text/textproto and of

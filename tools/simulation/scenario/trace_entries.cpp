@@ -103,7 +103,9 @@ void take_workload(Loading& loading, const scenario::JobRule& said, bool has_ran
   } else {
     require_workload_files(loading, workload, inside);
   }
-  rule.workload_name = workload.file().empty() ? workload.template_() : workload.file();
+  rule.workload_name = !workload.file().empty()   ? workload.file()
+                       : workload.model().empty() ? workload.template_()
+                                                  : fmt::format("{}, {}", workload.model(), workload.plan());
   rule.workload = [&loading, &workload, place, inside](std::uint32_t gpus) {
     return load_workload_entry(loading, workload, place, inside, gpus);
   };

@@ -9,14 +9,18 @@
 
 #include "core/text/counted.hpp"
 #include "core/text/source_text.hpp"
+#include "core/text/textproto_settings.hpp"
 #include "tools/simulation/scenario/entry_fields.hpp"
 #include "tools/simulation/scenario/named_files.hpp"
+#include "tools/simulation/scenario/planned_workload.hpp"
 #include "workloads/formats/workload_reader.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
 namespace weft {
 
 namespace {
+
+constexpr std::string_view default_planned_gpu = "h100_sxm";
 
 WorkloadOptions options_of(const Loading& loading, const scenario::Workload& workload) {
   WorkloadOptions options;
@@ -28,6 +32,33 @@ WorkloadOptions options_of(const Loading& loading, const scenario::Workload& wor
   options.collectives_as_recorded = workload.as_recorded();
   for (const scenario::GroupSize& group : workload.scale_group()) options.group_sizes.push_back({group.name(), group.size()});
   return options;
+}
+
+/// A name stands for itself, a file is beside the scenario.
+std::string file_or_name(const Loading& loading, const std::string& name) {
+  return name.find_first_of("./") == std::string::npos ? name : loading.beside_scenario(name);
+}
+
+std::shared_ptr<const Workload> planned_workload(Loading& loading, const scenario::Workload& workload, const SourcePlace& place,
+                                                 const FieldPlaces& places, std::optional<std::uint32_t> ranks) {
+  PlannedWorkload planned;
+  planned.model = file_or_name(loading, workload.model());
+  planned.plan.name = file_or_name(loading, workload.plan());
+  planned.gpu = workload.gpu().empty() ? std::string(default_planned_gpu) : workload.gpu();
+  if (workload.has_ranks()) planned.plan.gpus = workload.ranks();
+  if (ranks && !workload.has_ranks()) planned.plan.gpus = *ranks;
+  Diagnostics diagnostics;
+  for_each_setting(workload, places, diagnostics, [&](const std::string& name, const std::string& value, const SourcePlace& at) {
+    planned.plan.overrides.push_back(fmt::format("{}={}", name, value));
+    planned.plan.override_places.push_back(at);
+  });
+  diagnostics.throw_if_errors();
+  auto made = loading.shelf.get(planned, {places.of(workload, "model"), places.of(workload, "plan"), places.of(workload, "gpu")});
+  require(!ranks || made->rank_count == *ranks, "rank-count-mismatch",
+          fmt::format("plan {} takes {}, jobs that the rule matches have {}", workload.plan(),
+                      counted(made->rank_count, "GPU", "GPUs"), counted(ranks.value_or(0), "GPU", "GPUs")),
+          place, "drop ranks and data_parallel, so that it makes up the rest, or limit the rule with gpus: \"64\"");
+  return made;
 }
 
 std::shared_ptr<const Workload> made_workload(Loading& loading, const scenario::Workload& workload, const SourcePlace& place,
@@ -47,18 +78,32 @@ std::shared_ptr<const Workload> made_workload(Loading& loading, const scenario::
 void check_workload_fields(const Loading& loading, const scenario::Workload& workload, const SourcePlace& place,
                            const FieldPlaces& places) {
   if (!workload.template_().empty()) {
-    const bool is_alone = workload.file().empty() && workload.format().empty() &&
+    const bool is_alone = workload.file().empty() && workload.format().empty() && workload.model().empty() &&
+                          workload.plan().empty() && workload.gpu().empty() &&
                           options_of(loading, workload) == options_of(loading, scenario::Workload());
     require(is_alone, "workload-source", "a template is no file and takes nothing but its parameters", place,
             "give template: and set { name: \"...\" value: \"...\" }, or file: and what belongs to it");
     return;
   }
+  require(workload.model().empty() == workload.plan().empty(), "missing-field", "a model needs a plan, and a plan a model", place,
+          "model: \"llama3_8b\" plan: \"llama3_8b_nemo\"");
+  require(!workload.has_ranks() || workload.ranks() > 0, "out-of-range", "a workload has at least one rank",
+          places.of(workload, "ranks"), "give a number above 0, or drop it");
+  if (!workload.model().empty()) {
+    scenario::Workload others = workload;
+    others.clear_ranks();
+    const bool is_alone = workload.file().empty() && workload.format().empty() &&
+                          options_of(loading, others) == options_of(loading, scenario::Workload());
+    require(is_alone, "workload-source", "a model under a plan is no file and takes nothing but ranks, gpu and fields of the plan",
+            place, "give model: and plan:, or file: and what belongs to it");
+    return;
+  }
+  require(workload.gpu().empty(), "workload-source", "gpu says something about a model and a plan, which are not given", place,
+          "drop it, or add model: and plan:");
   require(workload.set_size() == 0, "workload-source", "set says something about a template, which is not given", place,
           "add template: \"llm\"; `weft modules template` lists them");
   require(!workload.file().empty(), "missing-field", "a workload needs a file or a template", place,
-          "file: \"my.textproto\" or template: \"llm\"");
-  require(!workload.has_ranks() || workload.ranks() > 0, "out-of-range", "a workload has at least one rank",
-          places.of(workload, "ranks"), "give a number above 0, or drop it");
+          "file: \"my.textproto\", template: \"llm\", or model: and plan:");
   for (int i = 0; i < workload.scale_group_size(); ++i) {
     const scenario::GroupSize& group = workload.scale_group(i);
     require(!group.name().empty() && group.size() > 0, "missing-field", "a process group that grows needs a name and a size",
@@ -70,6 +115,7 @@ std::shared_ptr<const Workload> load_workload_entry(Loading& loading, const scen
                                                     const FieldPlaces& places, std::optional<std::uint32_t> ranks) {
   check_workload_fields(loading, workload, place, places);
   if (!workload.template_().empty()) return made_workload(loading, workload, place, places, ranks);
+  if (!workload.model().empty()) return planned_workload(loading, workload, place, places, ranks);
   WorkloadOptions options = options_of(loading, workload);
   if (ranks && !options.ranks) options.ranks = ranks;
   try {
@@ -84,6 +130,13 @@ std::shared_ptr<const Workload> load_workload_entry(Loading& loading, const scen
 }
 
 void require_workload_files(Loading& loading, const scenario::Workload& workload, const FieldPlaces& places) {
+  if (!workload.model().empty()) {
+    for (const std::string* name : {&workload.model(), &workload.plan()}) {
+      const std::string file = file_or_name(loading, *name);
+      if (file != *name) SourceText::read(file);
+    }
+    return;
+  }
   read_named_file(loading, workload, places, [&] {
     std::vector<std::string> files = workload_files(loading.beside_scenario(workload.file()), workload.format());
     for (const std::string& file : files) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "workloads/formats/workload_reader.hpp"
 
 namespace weft {
@@ -28,6 +30,21 @@ std::shared_ptr<const Workload> WorkloadShelf::get(const Module<WorkloadFactory>
   if (!made.is_taken) take_in(made.workload, params.module());
   made.is_taken = true;
   return made.workload;
+}
+
+std::shared_ptr<const Workload> WorkloadShelf::get(const PlannedWorkload& planned, const PlannedPlaces& places) {
+  const std::string name = fmt::format("{}, {}", planned.model, planned.plan.name);
+  std::string key = fmt::format("{}\n{}\n{}", name, planned.gpu, planned.plan.gpus.value_or(0));
+  for (const std::string& setting : planned.plan.overrides) key += "\n" + setting;
+  const auto known = made_.find(key);
+  if (known != made_.end()) return known->second.workload;
+  const auto workload = std::make_shared<const Workload>(make_planned_workload(planned, places));
+  take_in(workload, name);
+  for (const auto& [what, file] : {std::pair("model", &planned.model), std::pair("plan", &planned.plan.name)}) {
+    if (file->find_first_of("./") != std::string::npos) scenario_.manifest.add_input(what, *file, "weft");
+  }
+  made_[key] = {workload, true};
+  return workload;
 }
 
 std::uint32_t WorkloadShelf::rank_count(const Module<WorkloadFactory>& module, const ParamSet& params, const SourcePlace& place) {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/text/params.hpp"
+#include "tools/simulation/scenario/planned_workload.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/templates/workload_templates.hpp"
@@ -26,6 +27,8 @@ class WorkloadShelf {
   std::shared_ptr<const Workload> get(const std::string& path, const std::string& format, const WorkloadOptions& options);
   /// The workload that a template makes. Its parameters say all about it. Throws InputError.
   std::shared_ptr<const Workload> get(const Module<WorkloadFactory>& module, const ParamSet& params, const SourcePlace& place);
+  /// The workload of a model under a plan. Throws InputError.
+  std::shared_ptr<const Workload> get(const PlannedWorkload& planned, const PlannedPlaces& places);
   /// How many ranks the template makes, whether or not a job runs it. Throws InputError.
   std::uint32_t rank_count(const Module<WorkloadFactory>& module, const ParamSet& params, const SourcePlace& place);
 
