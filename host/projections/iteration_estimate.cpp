@@ -364,7 +364,11 @@ class IterationEstimator {
 
 IterationEstimate estimate_iteration(const TransformerModel& model, const ParallelPlan& plan, const OperatorClock& operators,
                                      const AxisClock& network, const SourcePlace& place) {
-  const PipelineOrder order = pipeline_order(model, plan, operators, place);
+  return estimate_iteration(model, plan, pipeline_order(model, plan, operators, place), operators, network);
+}
+
+IterationEstimate estimate_iteration(const TransformerModel& model, const ParallelPlan& plan, const PipelineOrder& order,
+                                     const OperatorClock& operators, const AxisClock& network) {
   return IterationEstimator(model, plan, operators, network).estimate(order);
 }
 

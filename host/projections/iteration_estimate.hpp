@@ -48,4 +48,8 @@ struct IterationEstimate {
 IterationEstimate estimate_iteration(const TransformerModel& model, const ParallelPlan& plan, const OperatorClock& operators,
                                      const AxisClock& network, const SourcePlace& place);
 
+/// The same in an order of passes that is there already, as pipeline_order() gives it.
+IterationEstimate estimate_iteration(const TransformerModel& model, const ParallelPlan& plan, const PipelineOrder& order,
+                                     const OperatorClock& operators, const AxisClock& network);
+
 }  // namespace weft

@@ -11,6 +11,7 @@ void add_project_command(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   add_project_memory_command(*command, action);
   add_project_training_command(*command, action);
+  add_project_search_command(*command, action);
 }
 
 }  // namespace weft

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/projections/plan_search.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/engine/parallel_loop.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/rank_correlation.hpp"
+#include "host/memory/memory_projection.hpp"
+#include "host/op_times/operator_clock.hpp"
+#include "host/projections/network_formula.hpp"
+#include "host/projections/plan_network.hpp"
+#include "workloads/dag/dag.hpp"
+#include "workloads/plans/training_workload.hpp"
+
+namespace weft {
+
+namespace {
+
+/// What one thread works with.
+struct Bench {
+  Bench(const Scenario& cluster, const OperatorTimes& times, const SourcePlace& place)
+      : clock(remembering(operator_clock(times, place))),
+        formula(*cluster.topology, cluster.parameters.of("nccl"), FlowSettings(cluster.parameters.of("flow"), cluster.seed)) {}
+
+  OperatorClock clock;
+  NetworkFormula formula;
+};
+
+enum class Fate : std::uint8_t { ranked, out_of_memory, without_schedule };
+
+class PlanSearch {
+ public:
+  PlanSearch(const TransformerModel& model, const Scenario& cluster, const OperatorTimes& times, const SearchRequest& request,
+             const SourcePlace& place)
+      : model_(model), cluster_(cluster), request_(request), place_(place), loop_(request.threads) {
+    for (std::size_t worker = 0; worker < loop_.workers(); ++worker)
+      benches_.push_back(std::make_unique<Bench>(cluster, times, place));
+  }
+
+  SearchResult search() {
+    PlanCandidates candidates = plans_in(request_.space, model_, place_);
+    result_.refused = candidates.refused;
+    rank(std::move(candidates.plans));
+    simulate();
+    mark_pareto();
+    return std::move(result_);
+  }
+
+ private:
+  void rank(std::vector<ParallelPlan> plans) {
+    std::vector<FoundPlan> found(plans.size());
+    std::vector<Fate> fates(plans.size(), Fate::ranked);
+    each("plans ranked", plans.size(), [&](std::size_t worker, std::size_t i) {
+      found[i].plan = std::move(plans[i]);
+      fates[i] = estimate(*benches_[worker], found[i]);
+    });
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (fates[i] == Fate::ranked) result_.plans.push_back(std::move(found[i]));
+      if (fates[i] == Fate::out_of_memory) {
+        ++result_.out_of_memory;
+        result_.least_too_large = std::min(result_.least_too_large.value_or(found[i].memory), found[i].memory);
+      }
+      if (fates[i] == Fate::without_schedule) ++result_.without_schedule;
+    }
+    std::stable_sort(result_.plans.begin(), result_.plans.end(), [](const FoundPlan& a, const FoundPlan& b) {
+      return std::pair(a.estimate.iteration, a.memory) < std::pair(b.estimate.iteration, b.memory);
+    });
+  }
+
+  Fate estimate(Bench& bench, FoundPlan& found) const {
+    try {
+      const PipelineOrder order = pipeline_order(model_, found.plan, bench.clock, place_);
+      found.memory = project_memory(model_, found.plan, order).worst().total();
+      const double needed = static_cast<double>(found.memory.count()) * (1 + request_.margin);
+      if (needed > static_cast<double>(request_.memory.count())) return Fate::out_of_memory;
+      found.estimate = estimate_iteration(model_, found.plan, order, bench.clock, axis_clock(bench.formula, found.plan));
+      return Fate::ranked;
+    } catch (const InputError& error) {
+      const bool is_schedule =
+          std::ranges::all_of(error.diagnostics(), [](const Diagnostic& one) { return one.code == "bad-plan"; });
+      if (!is_schedule) throw;
+      return Fate::without_schedule;
+    }
+  }
+
+  void simulate() {
+    const std::size_t count = std::min<std::size_t>(request_.simulated, result_.plans.size());
+    result_.estimated_rank.assign(result_.plans.size(), 0);
+    each("plans simulated", count, [&](std::size_t worker, std::size_t i) {
+      FoundPlan& found = result_.plans[i];
+      Bench& bench = *benches_[worker];
+      const InsideAxes inside = inside_axes(bench.formula, model_, found.plan);
+      SimulationRequest simulation;
+      simulation.name = "searched";
+      simulation.workload = std::make_shared<const Workload>(
+          make_training_workload(simulation.name, model_, found.plan, bench.clock, place_, &inside));
+      simulation.iterations = 1;
+      simulation.with_neighbours = request_.with_neighbours;
+      simulation.finds_blame = false;
+      found.simulated = simulate_iteration(cluster_, simulation, {});
+    });
+    if (count == 0) return;
+    std::vector<double> before;
+    std::vector<double> after;
+    for (std::size_t i = 0; i < count; ++i) {
+      before.push_back(result_.plans[i].estimate.iteration.in_s());
+      after.push_back(result_.plans[i].iteration().in_s());
+    }
+    result_.correlation = rank_correlation(before, after);
+    std::vector<std::size_t> order(count);
+    for (std::size_t i = 0; i < count; ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return after[a] < after[b]; });
+    std::vector<FoundPlan> sorted;
+    for (std::size_t i = 0; i < count; ++i) {
+      result_.estimated_rank[i] = order[i] + 1;
+      sorted.push_back(std::move(result_.plans[order[i]]));
+    }
+    std::move(sorted.begin(), sorted.end(), result_.plans.begin());
+  }
+
+  /// Of all that fit, with the better time that is known of each.
+  void mark_pareto() {
+    std::vector<std::size_t> by_memory(result_.plans.size());
+    for (std::size_t i = 0; i < by_memory.size(); ++i) by_memory[i] = i;
+    std::stable_sort(by_memory.begin(), by_memory.end(), [&](std::size_t a, std::size_t b) {
+      const FoundPlan& x = result_.plans[a];
+      const FoundPlan& y = result_.plans[b];
+      return std::pair(x.memory, x.iteration()) < std::pair(y.memory, y.iteration());
+    });
+    Duration least = Duration::max();
+    for (const std::size_t i : by_memory) {
+      if (result_.plans[i].iteration() >= least) continue;
+      least = result_.plans[i].iteration();
+      result_.pareto.push_back(i);
+    }
+  }
+
+  /// The first exception in order of i goes on after all pieces.
+  void each(const char* what, std::size_t count, const std::function<void(std::size_t worker, std::size_t i)>& piece) {
+    std::vector<std::exception_ptr> failures(count);
+    std::mutex telling;
+    std::uint64_t done = 0;
+    loop_.run(count, [&](std::size_t worker, std::size_t i) {
+      try {
+        piece(worker, i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+      const std::lock_guard lock(telling);
+      ++done;
+      if (request_.progress) request_.progress({what, done, count});
+    });
+    for (const std::exception_ptr& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
+    }
+  }
+
+  const TransformerModel& model_;
+  const Scenario& cluster_;
+  const SearchRequest& request_;
+  SourcePlace place_;
+  ParallelLoop loop_;
+  std::vector<std::unique_ptr<Bench>> benches_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult search_plans(const TransformerModel& model, const Scenario& cluster, const OperatorTimes& times,
+                          const SearchRequest& request, const SourcePlace& place) {
+  return PlanSearch(model, cluster, times, request, place).search();
+}
+
+}  // namespace weft
