@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether tests that have a short and a long form run the long one: WEFT_LONG_TESTS in the
-// environment, set by `tools/test --long`. And whether they run the short one of those that are long
-// under a sanitizer only, where code takes ten to a hundred times as long: a test program is
-// sanitized (WEFT_SANITIZED), and no long runs are asked for.
+// environment, set by `tools/test --long`. And whether tests that are long under a sanitizer only,
+// where code takes ten to a hundred times as long, run a short form: their program is sanitized
+// (WEFT_SANITIZED), and no long runs are asked for.
 #pragma once
 
 #include <cstdlib>

@@ -27,8 +27,11 @@ build_packages=(
   libbenchmark-dev libboost-graph-dev libcli11-dev libfmt-dev libgtest-dev libprotobuf-dev libpugixml-dev libsimdjson-dev libspdlog-dev
   libeigen3-dev libnlopt-cxx-dev libssl-dev libtbb-dev libxgboost-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
 )
-# What the other compiler, the sanitizers, the house checks and the documents need on top.
-test_packages=(clang clang-format jq libclang-rt-dev lld mkdocs python3)
+# What the house checks and the documents need on top, and what links faster.
+test_packages=(clang-format jq lld mkdocs python3)
+# The other compiler and its sanitizers: half a GiB that nothing needs before the stage behind the
+# release build.
+clang_packages=(clang libclang-rt-dev)
 # What the kernel sampler runs its kernels with: 210 MB to fetch and 40 s to install on a bare Debian
 # 12, so that only --long asks for it. Where it is there, every run has these tests.
 sampler_packages=(python3-torch)

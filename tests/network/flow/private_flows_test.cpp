@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/values/random.hpp"
+#include "tests/long_runs.hpp"
 #include "tests/network/flow/scripted_transfers.hpp"
 
 namespace weft::private_flows_test {
@@ -165,7 +166,7 @@ TEST(PrivateFlows, TakeAsLongAsFlowsOfOneModel) {
   RandomStream random(33, 4, 0);
   const FlowSettings settings = settings_with({});
   const Time half = Time::zero() + Duration::us(300);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < (short_sanitized_runs() ? 20 : 100); ++round) {
     SCOPED_TRACE(round);
     const Drawn script = drawn(random);
     const Outcome expected = by_model(script, settings, half);
