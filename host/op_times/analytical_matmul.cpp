@@ -141,7 +141,8 @@ MatmulPlan plan_matmul(const Gpu& gpu, MatrixType type, const MatmulProblem& pro
   const std::optional<double> rate = gpu.product_rate(type);
   WEFT_CHECK(rate.has_value(), "the GPU has products of this type");
   const double multiprocessors = gpu.multiprocessors;
-  const Machine machine{gpu, multiprocessors, *rate / multiprocessors, gpu.l2_bytes_per_s() / multiprocessors,
+  const double share = problem.is_aligned ? 1.0 : gpu.unaligned_efficiency;
+  const Machine machine{gpu, multiprocessors, *rate * share / multiprocessors, gpu.l2_bytes_per_s() / multiprocessors,
                         own_reads(gpu.generation)};
 
   MatmulPlan best;

@@ -15,13 +15,14 @@
 //                rectangle of tiles; A is read again for each column of rectangles (u), B for each
 //                row (v), and one of them once where its part of a rectangle stays in half of the
 //                cache
+//   alignment    where rows in memory do not begin at multiples of 16 bytes, main loops have
+//                unaligned_efficiency of their rate
 //   splits       s m n groups partial sums of 4 bytes, written and read, by one more kernel
 //   time         kernel_overhead + max(q tile + latency, memory) [+ splits]
 // The library takes the tile and the number of splits that are fastest, of a short list.
 // Sources: NVIDIA, Matrix Multiplication Background User's Guide (tiles, waves and their
 // quantisation); Williams et al., Roofline, CACM 2009.
-// Leaves out: shapes whose rows are not aligned to 16 bytes, for which libraries have slower
-// kernels; power that depends on the operands' values.
+// Leaves out: power that depends on the operands' values.
 // Threads: pure functions.
 #pragma once
 
@@ -42,6 +43,7 @@ struct MatmulProblem {
   double input_bytes = 0;   ///< of an element of A and B
   double output_bytes = 0;  ///< of an element of C
   double left_share = 1;    ///< of A's elements that lie in memory: convolutions repeat theirs
+  bool is_aligned = true;   ///< rows in memory begin at multiples of 16 bytes
 };
 
 struct MatmulTile {

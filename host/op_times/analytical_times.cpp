@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -33,6 +34,12 @@ constexpr std::array analytical_rows = {
          .meaning = "Whether norms, activations, rotary embedding, losses and the optimizer are a kernel each, or as many as "
                     "PyTorch runs without fusion.",
          .origin = "Megatron-Core with Transformer Engine or Apex"}),
+    param<&AnalyticalSettings::loss>(
+        {.name = "loss",
+         .default_text = "as_others",
+         .choices = "as_others|fused|eager",
+         .meaning = "The same of the loss alone: as_others is as analytical.kernels says.",
+         .origin = "Transformer Engine, NeMo; Megatron-LM has an eager loss unless --cross-entropy-loss-fusion"}),
     param<&AnalyticalSettings::attention>(
         {.name = "attention",
          .default_text = "auto",
@@ -45,6 +52,14 @@ constexpr std::array analytical_rows = {
                                                                .choices = "FP32|BF16|FP16",
                                                                .meaning = "Type of the gradient that a fused optimizer reads.",
                                                                .origin = "Megatron-Core accumulates gradients in FP32"}),
+    param<&AnalyticalSettings::dispatch>(
+        {.name = "dispatch",
+         .default_text = "0ns",
+         .minimum = "0ns",
+         .maximum = "10ms",
+         .meaning = "What the host takes to hand an operator over, forward or one kind of gradient: operators that follow each "
+                    "other without communication take no less together.",
+         .origin = "a host that is always ahead of its GPU"}),
 };
 
 double size_of(std::uint64_t count) { return static_cast<double>(count); }
@@ -68,6 +83,13 @@ MatmulProblem of_pass(const MatmulProblem& forward, OperatorPass pass) {
     problem.rows_most = 0;
   }
   return problem;
+}
+
+/// Rows of all operands have columns or inner elements, in backward, too.
+bool is_aligned(const MatmulProblem& forward) {
+  constexpr double access_bytes = 16;
+  const auto is_multiple = [&](double elements) { return std::fmod(elements * forward.input_bytes, access_bytes) == 0.0; };
+  return is_multiple(forward.columns) && is_multiple(forward.inner);
 }
 
 struct ForwardProblem {
@@ -111,6 +133,11 @@ bool has_pass(const OperatorShape& shape, OperatorPass pass) {
 
 ParamTable analytical_params() { return analytical_rows; }
 
+KernelFusion AnalyticalSettings::kernels_of(RowOperator what) const {
+  if (what != RowOperator::cross_entropy || loss == LossKernels::as_others) return kernels;
+  return loss == LossKernels::eager ? KernelFusion::eager : KernelFusion::fused;
+}
+
 AnalyticalTimes::AnalyticalTimes(Gpu gpu, const AnalyticalSettings& settings) : gpu_(std::move(gpu)), settings_(settings) {}
 
 std::string AnalyticalTimes::origin() const { return "analytical: " + gpu_.preset; }
@@ -134,6 +161,8 @@ std::optional<Duration> AnalyticalTimes::time_of(const Operator& op, OperatorPas
   if (auto forward = std::visit(ForwardProblem(), op.shape)) {
     forward->input_bytes = element_bytes;
     forward->output_bytes = std::max(element_bytes, output_bytes_min);
+    // Libraries pad the channels of convolutions.
+    if (!std::holds_alternative<Convolution>(op.shape)) forward->is_aligned = is_aligned(*forward);
     if (pass == OperatorPass::backward) {
       time_s = plan_matmul(gpu_, type, of_pass(*forward, OperatorPass::backward_input)).time_s +
                plan_matmul(gpu_, type, of_pass(*forward, OperatorPass::backward_weight)).time_s;
@@ -144,7 +173,7 @@ std::optional<Duration> AnalyticalTimes::time_of(const Operator& op, OperatorPas
     time_s =
         plan_attention(gpu_, type, element_bytes, *attention, pass, attention_kernel(gpu_.generation, settings_.attention)).time_s;
   } else if (const auto* rows = std::get_if<RowWise>(&op.shape)) {
-    time_s = streamed(traffic_of(*rows, element_bytes, pass, settings_.kernels));
+    time_s = streamed(traffic_of(*rows, element_bytes, pass, settings_.kernels_of(rows->what)));
   } else if (const auto* lookup = std::get_if<EmbeddingLookup>(&op.shape)) {
     time_s = streamed(traffic_of(*lookup, element_bytes, pass));
   } else {

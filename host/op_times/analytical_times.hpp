@@ -17,6 +17,7 @@
 // Thread safety: immutable.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -28,11 +29,19 @@
 
 namespace weft {
 
+/// In the order of the choices of analytical.loss.
+enum class LossKernels : std::uint8_t { as_others, fused, eager };
+
 struct AnalyticalSettings {
   KernelFusion kernels = KernelFusion::fused;
+  LossKernels loss = LossKernels::as_others;
+
+  /// Of an operator.
+  KernelFusion kernels_of(RowOperator what) const;
   AttentionVersion attention = AttentionVersion::automatic;
   /// Size of an element of the gradient that the optimizer reads, where kernels are fused.
   ElementType gradient_type;
+  Duration dispatch;  ///< by the host, per operator
 };
 
 /// Parameters of the model beside those of the GPU, module "analytical".
@@ -43,6 +52,7 @@ class AnalyticalTimes final : public OperatorTimes {
   AnalyticalTimes(Gpu gpu, const AnalyticalSettings& settings);
 
   std::optional<Duration> time_of(const Operator& op, OperatorPass pass) const override;
+  Duration dispatch() const override { return settings_.dispatch; }
   /// "analytical: h100_sxm"
   std::string origin() const override;
 

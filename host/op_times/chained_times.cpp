@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/op_times/chained_times.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/check.hpp"
@@ -31,6 +32,12 @@ std::optional<Duration> ChainedTimes::time_of(const Operator& op, OperatorPass p
     return time;
   }
   return std::nullopt;
+}
+
+Duration ChainedTimes::dispatch() const {
+  Duration longest;
+  for (const std::unique_ptr<Source>& source : sources_) longest = std::max(longest, source->times->dispatch());
+  return longest;
 }
 
 std::string ChainedTimes::origin() const {

@@ -24,6 +24,8 @@ class ChainedTimes final : public OperatorTimes {
   ~ChainedTimes() override;
 
   std::optional<Duration> time_of(const Operator& op, OperatorPass pass) const override;
+  /// The longest of all sources.
+  Duration dispatch() const override;
   /// "measured: A100, then regressors: A100".
   std::string origin() const override;
 

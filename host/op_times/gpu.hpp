@@ -56,6 +56,7 @@ struct Gpu {
   Bytes shared_memory;  ///< of a multiprocessor
 
   double matmul_efficiency = 0;
+  double unaligned_efficiency = 1;
   double vector_efficiency = 0;
   double memory_efficiency = 0;
   double result_traffic = 1;  ///< bytes that move for each byte of a product's results

@@ -41,7 +41,7 @@ using Question = std::tuple<std::string_view, std::size_t, Members, std::string_
 }  // namespace
 
 OperatorClock operator_clock(const OperatorTimes& times, const SourcePlace& place) {
-  return [&times, place](const Operator& op, OperatorPass pass) {
+  const auto kernels = [&times, place](const Operator& op, OperatorPass pass) {
     const std::optional<Duration> time = times.time_of(op, pass);
     if (!time) {
       fail("no-operator-time",
@@ -51,11 +51,13 @@ OperatorClock operator_clock(const OperatorTimes& times, const SourcePlace& plac
     }
     return *time;
   };
+  return {kernels, times.dispatch()};
 }
 
 OperatorClock remembering(OperatorClock clock) {
   auto known = std::make_shared<std::map<Question, Duration>>();
-  return [clock = std::move(clock), known](const Operator& op, OperatorPass pass) {
+  const Duration dispatch = clock.dispatch();
+  const auto kernels = [clock = std::move(clock), known](const Operator& op, OperatorPass pass) {
     const Question question = {op.name, op.shape.index(), std::visit(MembersOfShape(), op.shape), op.type.name, pass};
     const auto found = known->find(question);
     if (found != known->end()) return found->second;
@@ -63,6 +65,7 @@ OperatorClock remembering(OperatorClock clock) {
     known->emplace(question, time);
     return time;
   };
+  return {kernels, dispatch};
 }
 
 }  // namespace weft

@@ -25,6 +25,9 @@ class OperatorTimes {
   /// launch. None where this source does not know such an operator, shape or type.
   virtual std::optional<Duration> time_of(const Operator& op, OperatorPass pass) const = 0;
 
+  /// How long a host takes to hand over one operator.
+  virtual Duration dispatch() const { return Duration::zero(); }
+
   /// What the times come from, for results and manifests: "analytical: h100_sxm".
   virtual std::string origin() const = 0;
 };

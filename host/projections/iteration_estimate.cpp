@@ -107,6 +107,13 @@ class IterationEstimator {
     return plan_.recompute.kind == RecomputeKind::block && layer < plan_.recompute.layers;
   }
 
+  bool is_elsewhere(std::size_t position, std::size_t from) const {
+    const auto device = [&](std::size_t number) {
+      return place_of(sizes_, plan_.placement, static_cast<std::uint32_t>(number)).device;
+    };
+    return device(position) != device(from);
+  }
+
   PositionCost position(std::size_t number) const {
     PositionCost cost;
     cost.units = units_of(model_, plan_, number);
@@ -121,6 +128,12 @@ class IterationEstimator {
       cost.backward += one.backward;
       cost.backward_input += one.backward_input;
       cost.backward_weight += one.backward_weight;
+    }
+    const PassCost gather = cost_of(steps_.pipeline_gather(), operators_, network_);
+    if (number > 0 && is_elsewhere(number - 1, number)) cost.forward += gather;
+    if (number + 1 < plan_.positions() && is_elsewhere(number + 1, number)) {
+      cost.backward += gather;
+      cost.backward_input += gather;
     }
     if (plan_.shards_parameters()) {
       wait_for_parameters(cost, cost.forward, false);
@@ -139,20 +152,25 @@ class IterationEstimator {
   /// it began; gradients are scattered behind backward on the same ranks.
   void wait_for_parameters(const PositionCost& position, PassCost& pass, bool is_backward) const {
     const std::size_t units = position.units.size();
-    Duration end;
-    Duration begin_before;
     std::array<Duration, plan_axis_count> free = {};
-    Duration work;
-    for (std::size_t i = 0; i < units; ++i) {
-      const std::size_t unit = is_backward ? units - 1 - i : i;
-      Duration begin = end;
+    const auto unit_at = [&](std::size_t i) { return is_backward ? units - 1 - i : i; };
+    const auto gathered = [&](std::size_t i, Duration asked) {
+      Duration there;
       for (const GradientBucket& bucket : position.buckets) {
-        if (!bucket.has(unit)) continue;
+        if (!bucket.has(unit_at(i))) continue;
         Duration& axis_free = free[static_cast<std::size_t>(replicas_of(bucket))];
-        axis_free = std::max(axis_free, begin_before) + bucket_gather(bucket);
-        begin = std::max(begin, axis_free);
+        axis_free = std::max(axis_free, asked) + bucket_gather(bucket);
+        there = std::max(there, axis_free);
       }
-      begin_before = begin;
+      return there;
+    };
+    Duration end;
+    Duration work;
+    Duration there = gathered(0, Duration::zero());
+    for (std::size_t i = 0; i < units; ++i) {
+      const Duration begin = std::max(end, there);
+      if (i + 1 < units) there = gathered(i + 1, end);
+      const std::size_t unit = unit_at(i);
       const Duration takes = is_backward ? backward_of(position, unit) : part(position.units[unit].kind).forward.time;
       work += takes;
       end = begin + takes;
@@ -168,8 +186,7 @@ class IterationEstimator {
   }
 
   void run(const PipelineOrder& order) {
-    const Bytes message = steps_.pipeline_message();
-    const Duration transfer = plan_.pipeline > 1 ? network_.message(PlanAxis::pipeline, message) : Duration::zero();
+    const Duration transfer = plan_.pipeline > 1 ? network_.message(PlanAxis::pipeline, steps_.pipeline_sent()) : Duration::zero();
     std::vector<PositionTimes> times;
     for (const PositionCost& position : positions_) {
       times.push_back({position.forward.time, position.backward_input.time, position.backward_weight.time, position.backward.time,

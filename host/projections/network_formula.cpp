@@ -34,10 +34,12 @@ const std::vector<GroupLayout>& NetworkFormula::layouts(const StridedGroup& grou
   std::vector<GroupLayout>& distinct = found->second;
   if (!is_new) return distinct;
   const std::uint64_t span = group.size * group.stride;
-  WEFT_CHECK(span <= ranks_max(), "a group fits the cluster");
+  // First and last stage are a group of which only the ends lie in the cluster.
+  const std::uint64_t reach = (group.size - 1) * group.stride;
+  WEFT_CHECK(reach < ranks_max(), "a group fits the cluster");
   std::vector<NodeId> members(group.size, NodeId::none());
-  for (std::uint64_t block = 0; block + span <= ranks_max(); block += span) {
-    for (std::uint64_t first = block; first < block + group.stride; ++first) {
+  for (std::uint64_t block = 0; block + reach < ranks_max(); block += span) {
+    for (std::uint64_t first = block; first < block + group.stride && first + reach < ranks_max(); ++first) {
       for (std::uint64_t i = 0; i < group.size; ++i) members[i] = topology_.endpoints()[first + i * group.stride];
       GroupLayout layout(topology_, members);
       if (layout.hardware().oversubscription > 1 && stays_below_leafs(layout, members)) {

@@ -53,6 +53,18 @@ class PlanRules {
       broken("sequence_parallel", "sequence parallelism is among tensor-parallel ranks, and there is one",
              "leave it out, or raise tensor_parallel");
     }
+    if (plan_.scatter_between_stages && (tensor == 1 || plan_.sequence_parallel)) {
+      broken("scatter_between_stages",
+             tensor == 1 ? "tensor-parallel ranks share what they send, and there is one"
+                         : "with sequence_parallel tensor-parallel ranks have a share each, which they send",
+             "leave it out");
+    }
+    if (plan_.scatter_between_stages && plan_.tokens() * model_.hidden % tensor != 0) {
+      broken("scatter_between_stages",
+             fmt::format("tensor_parallel = {} does not divide the {} x {} activations between stages", tensor, plan_.tokens(),
+                         model_.hidden),
+             "ranks send equally much");
+    }
   }
 
   void check_sequence() {

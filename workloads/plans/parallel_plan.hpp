@@ -64,6 +64,7 @@ struct ParallelPlan {
   bool overlap_gradients = true;
   bool overlap_parameters = true;
   bool overlap_pipeline = false;
+  bool scatter_between_stages = false;
   std::uint64_t gradient_bucket = 0;  ///< parameters
   ContextExchange context_exchange = ContextExchange::ring;
   bool fused_attention = true;

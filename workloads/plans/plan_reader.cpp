@@ -60,6 +60,7 @@ class PlanFiller {
     plan_.overlap_gradients = !file_.has_overlap_gradients() || file_.overlap_gradients();
     plan_.overlap_parameters = !file_.has_overlap_parameters() || file_.overlap_parameters();
     plan_.overlap_pipeline = file_.has_overlap_pipeline() ? file_.overlap_pipeline() : plan_.chunks > 1;
+    plan_.scatter_between_stages = file_.scatter_between_stages();
     plan_.gradient_bucket = size("gradient_bucket", file_.gradient_bucket(), default_gradient_bucket(plan_.replicas()));
     if (file_.context_exchange() != pb::CONTEXT_EXCHANGE_UNSPECIFIED) {
       plan_.context_exchange = static_cast<ContextExchange>(file_.context_exchange() - 1);

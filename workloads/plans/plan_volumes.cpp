@@ -69,7 +69,11 @@ class VolumeCounter {
     if (position + 1 == plan_.positions()) count_output();
     const auto sends_to = [&](std::uint64_t other) {
       if (place_of(sizes, plan_.placement, static_cast<std::uint32_t>(other)).device == stage_) return;
-      add_sends(PlanAxis::pipeline, microbatches_, activations(rows() * h()));
+      const std::uint64_t senders = plan_.scatter_between_stages ? plan_.tensor : 1;
+      const std::int64_t sent = activations(rows() * h() / senders);
+      add_sends(PlanAxis::pipeline, microbatches_, sent);
+      // As much comes from there.
+      if (plan_.scatter_between_stages) add(PlanAxis::tensor, CollectiveType::all_gather, microbatches_, sent);
     };
     if (position + 1 < plan_.positions()) sends_to(position + 1);
     if (position > 0) sends_to(position - 1);

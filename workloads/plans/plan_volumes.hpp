@@ -16,7 +16,8 @@
 //   expert, per expert layer  4 all-to-alls of Ts k h e, 2 forward and 2 backward; over
 //                             expert-tensor-parallel ranks 2 all-gathers, 2 reduce-scatters
 //   replicas                  held parameters, once: reduced and gathered
-//   pipeline                  one message of Ts h e per position border and direction
+//   pipeline                  one message of Ts h e per position border and direction; where ranks
+//                             scatter it, of T h e / t, and an all-gather of that
 // A recomputed layer does its forward again.
 // Sizes are input buffers of one rank, as Op::bytes has them.
 // Threads: pure functions.

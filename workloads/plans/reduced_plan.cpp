@@ -38,7 +38,7 @@ class PlanReducer {
       plan.expert_tensor = std::gcd(whole_.expert_tensor, ways);
     });
     reduce_to_fit(whole_.context, [&](std::uint32_t ways) { plan.context = ways; });
-    if (plan.tensor == 1) plan.sequence_parallel = false;
+    if (plan.tensor == 1) plan.sequence_parallel = plan.scatter_between_stages = false;
     reduced_.model.sequence = plan.sequence = whole_.sequence / whole_.context * plan.context;
     plan.data = static_cast<std::uint32_t>(std::max<std::uint64_t>(gpus_ / (std::uint64_t{plan.tensor} * plan.context), 1));
     plan.global_batch = plan.microbatch * plan.data;

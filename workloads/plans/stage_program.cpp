@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -82,8 +83,6 @@ class StepTimer {
   TimedPart timed(const PartPasses& part) const {
     return {timed(part.forward), timed(part.backward), timed(part.backward_input), timed(part.backward_weight)};
   }
-
- private:
   std::vector<TimedStep> timed(const TrainingPass& pass) const {
     std::vector<TimedStep> steps;
     std::vector<std::uint32_t> step_of(pass.size());  // by step of the pass
@@ -121,6 +120,7 @@ class StepTimer {
     return steps;
   }
 
+ private:
   std::vector<PassRegion> regions(const TrainingPass& pass) const {
     if (inside_ != nullptr) return regions_of(pass, *inside_);
     return {{0, pass.size(), false}};
@@ -192,7 +192,7 @@ class StageWriter {
   void forward(Position& position, std::uint32_t microbatch) {
     if (position.number > 0) receive("fwd", microbatch, position.number - 1, position.number, false);
     for (std::size_t unit = 0; unit < position.units.size(); ++unit) {
-      need_parameters(position, unit, "fwd", microbatch);
+      need_parameters(position, unit, unit + 1 < position.units.size() ? std::optional(unit + 1) : std::nullopt, "fwd", microbatch);
       write_steps(parts_.of(position.units[unit].kind).forward, "fwd", microbatch, position.units[unit].name);
       passed();
     }
@@ -204,7 +204,7 @@ class StageWriter {
     const bool has_weights = pass == &TimedPart::backward;
     if (has_weights) ++position.weights_done;
     for (std::size_t unit = position.units.size(); unit-- > 0;) {
-      need_parameters(position, unit, "bwd", microbatch);
+      need_parameters(position, unit, unit > 0 ? std::optional(unit - 1) : std::nullopt, "bwd", microbatch);
       recompute(position, unit, microbatch);
       write_steps(parts_.of(position.units[unit].kind).*pass, "bwd", microbatch, position.units[unit].name);
       passed();
@@ -288,7 +288,7 @@ class StageWriter {
     op.communicator = groups_.of(PlanAxis::pipeline).communicator;
     op.peer = static_cast<std::int32_t>(place_of(sizes_, order_.placement, peer_position).device);
     op.tag = static_cast<std::uint32_t>((microbatch * plan_.positions() + to) * 2 + (is_backward ? 1 : 0));
-    op.bytes = parts_.pipeline_message();
+    op.bytes = parts_.pipeline_sent();
     return op;
   }
   bool is_own(std::uint32_t position) const { return place_of(sizes_, order_.placement, position).device == stage_; }
@@ -297,6 +297,7 @@ class StageWriter {
     if (is_own(from)) return;
     last_ = {script_.add(message(OpKind::receive, microbatch, from, to, is_backward), fmt::format("{}.{}.recv", pass, microbatch),
                          last())};
+    write_steps(parts_.pipeline_gather(), pass, microbatch, "recv");
   }
   void send(const char* pass, std::uint32_t microbatch, std::uint32_t to, bool is_backward) {
     if (is_own(to)) return;
@@ -332,19 +333,30 @@ class StageWriter {
       position.gathers[i] = gather(position, position.buckets[i], "params", last());
   }
 
-  void need_parameters(Position& position, std::size_t unit, const char* pass, std::uint32_t microbatch) {
+  /// `next`: the unit after this one in the pass.
+  void need_parameters(Position& position, std::size_t unit, std::optional<std::size_t> next, const char* pass,
+                       std::uint32_t microbatch) {
     if (!plan_.shards_parameters()) {
       for (std::size_t i = 0; i < position.buckets.size(); ++i) {
         if (position.buckets[i].has(unit) && !position.gathers[i].empty()) wait_for(last(), std::exchange(position.gathers[i], {}));
       }
       return;
     }
-    // One unit ahead: this unit's parameters were asked for when the one before it began.
+    // One unit ahead: the next unit's parameters are asked for when this one begins, before its
+    // gradients are scattered on the same ranks.
+    const std::string prefix = fmt::format("params.{}.{}", pass, microbatch);
+    const After gathered = ahead_ ? *std::exchange(ahead_, std::nullopt) : gather_unit(position, unit, prefix, before_last_unit_);
+    if (next) ahead_ = gather_unit(position, *next, prefix, last());
+    wait_for(last(), gathered);
+  }
+
+  /// All buckets of a unit.
+  After gather_unit(const Position& position, std::size_t unit, const std::string& prefix, const After& after) {
+    After gathered;
     for (const GradientBucket& bucket : position.buckets) {
-      if (!bucket.has(unit)) continue;
-      const After gathered = gather(position, bucket, fmt::format("params.{}.{}", pass, microbatch), before_last_unit_);
-      wait_for(last(), gathered);
+      if (bucket.has(unit)) wait_for(gathered, gather(position, bucket, prefix, after));
     }
+    return gathered;
   }
 
   /// A unit's pass was written.
@@ -414,9 +426,10 @@ class StageWriter {
   After last_;          ///< what the next step waits for, as soon as what is kept is written
   Duration kept_time_;  ///< of computation that is not written yet
   std::string kept_name_;
-  After sent_;              ///< of the last pass
-  After last_unit_;         ///< ends of the unit before
-  After before_last_unit_;  ///< and of the one before that
+  After sent_;                  ///< of the last pass
+  After last_unit_;             ///< ends of the unit before
+  After before_last_unit_;      ///< and of the one before that
+  std::optional<After> ahead_;  ///< parameters of the next unit of the pass, if asked for
   After reductions_;
   bool has_tied_copy_ = false;
   std::uint64_t tied_parameters_ = 0;
@@ -427,18 +440,19 @@ class StageWriter {
 Duration time_of(const ComputeStep& step, const OperatorClock& clock) {
   Duration sum;
   for (const TimedOperator& timed : step.operators) sum += clock(timed.op, timed.pass);
-  return sum;
+  return std::max(sum, clock.dispatch() * static_cast<std::int64_t>(step.operators.size()));
 }
 
 StageParts::StageParts(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups,
                        const OperatorClock& clock, double load, std::span<const SplitTable> tables, const InsideAxes* inside)
-    : steps_(model, plan), clock_(clock), pipeline_message_(steps_.pipeline_message()), combines_(inside != nullptr) {
+    : steps_(model, plan), clock_(clock), combines_(inside != nullptr) {
   const StepTimer timer({groups, clock, tables}, inside);
   const auto part = [&](UnitKind kind) -> TimedPart& { return parts_[static_cast<std::size_t>(kind)]; };
   part(UnitKind::input) = timer.timed(steps_.input());
   part(UnitKind::dense_layer) = timer.timed(steps_.layer(false));
   if (model.experts) part(UnitKind::expert_layer) = timer.timed(steps_.layer(true, load));
   part(UnitKind::output) = timer.timed(steps_.output());
+  pipeline_gather_ = timer.timed(steps_.pipeline_gather());
 }
 
 Duration StageParts::optimizer_time(std::uint64_t parameters) const {

@@ -51,7 +51,9 @@ class StageParts {
 
   const TimedPart& of(UnitKind kind) const { return parts_[static_cast<std::size_t>(kind)]; }
   Duration optimizer_time(std::uint64_t parameters) const;
-  Bytes pipeline_message() const { return pipeline_message_; }
+  Bytes pipeline_sent() const { return steps_.pipeline_sent(); }
+  /// Of what was received, before a pass.
+  const std::vector<TimedStep>& pipeline_gather() const { return pipeline_gather_; }
   bool combines() const { return combines_; }
 
  private:
@@ -59,7 +61,7 @@ class StageParts {
   std::array<TimedPart, kind_count> parts_;
   TrainingSteps steps_;
   OperatorClock clock_;
-  Bytes pipeline_message_;
+  std::vector<TimedStep> pipeline_gather_;
   bool combines_;
 };
 

@@ -647,4 +647,15 @@ Operator TrainingSteps::optimizer(std::uint64_t parameters) const {
 
 Bytes TrainingSteps::pipeline_message() const { return PartWriter(model_, plan_, 1.0).between_stages(); }
 
+Bytes TrainingSteps::pipeline_sent() const {
+  const Bytes message = pipeline_message();
+  return plan_.scatter_between_stages ? Bytes::of(message.count() / plan_.tensor) : message;
+}
+
+TrainingPass TrainingSteps::pipeline_gather() const {
+  PassBuilder pass(plan_);
+  if (plan_.scatter_between_stages) pass.collective("gather", PlanAxis::tensor, CollectiveType::all_gather, pipeline_sent());
+  return pass.finish();
+}
+
 }  // namespace weft

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -56,8 +57,25 @@ std::uint64_t stride_of(PlanAxis axis, const ParallelPlan& plan);
 /// "tp", "cp", "dp", "pp", "ep", "etp", "edp", "embedding".
 std::string_view to_text(PlanAxis axis);
 
-/// How long a GPU takes for an operator.
-using OperatorClock = std::function<Duration(const Operator&, OperatorPass)>;
+/// How long a GPU takes for an operator, and its host to hand one over.
+class OperatorClock {
+ public:
+  using Kernels = std::function<Duration(const Operator&, OperatorPass)>;
+
+  OperatorClock() = default;
+  template <class Function>
+  requires std::is_invocable_r_v<Duration, Function&, const Operator&, OperatorPass> OperatorClock(Function kernels,
+                                                                                                   Duration dispatch = {})
+      : kernels_(std::move(kernels)), dispatch_(dispatch) {}
+
+  Duration operator()(const Operator& op, OperatorPass pass) const { return kernels_(op, pass); }
+  /// Of one operator, by the host: what follows each other on the GPU takes no less.
+  Duration dispatch() const { return dispatch_; }
+
+ private:
+  Kernels kernels_;
+  Duration dispatch_;
+};
 
 /// How long the ranks of an axis take for a collective (`type`, input of one rank), or for a
 /// message from each to the next.
@@ -126,8 +144,12 @@ class TrainingSteps {
   /// Of all parameters that one rank updates.
   Operator optimizer(std::uint64_t parameters) const;
 
-  /// Between stages, forward and backward.
+  /// What goes from stage to stage on a rank, forward and backward.
   Bytes pipeline_message() const;
+  /// What a rank sends of that.
+  Bytes pipeline_sent() const;
+  /// How those that receive get the rest, before a pass; nothing where they have it.
+  TrainingPass pipeline_gather() const;
 
  private:
   const TransformerModel& model_;

@@ -93,6 +93,8 @@ TEST(TrainingWorkload, HasTheBytesOfTheClosedForm) {
       {{"tensor_parallel=8"}, 8},
       {{"pipeline_parallel=3", "tensor_parallel=2"}, 12},
       {{"pipeline_parallel=3", "virtual_pipeline=2", "global_batch=12"}, 6},
+      {{"pipeline_parallel=3", "tensor_parallel=4", "sequence_parallel=false", "scatter_between_stages=true"}, 12},
+      {{"pipeline_parallel=3", "tensor_parallel=2", "sequence_parallel=false", "scatter_between_stages=true", "schedule=zbv"}, 6},
       {{"pipeline_parallel=3", "schedule=zb_h1"}, 6},
       {{"pipeline_parallel=3", "schedule=zbv"}, 6},
       {{"pipeline_parallel=3", "schedule=gpipe", "overlap_pipeline=true"}, 6},
