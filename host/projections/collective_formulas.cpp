@@ -80,6 +80,19 @@ BestAllReduce best_all_reduce(const HardwareConfig& hardware, const GroupSpread&
   return best;
 }
 
+Duration gather_time(const HardwareConfig& hardware, const GroupSpread& group, Bytes whole) {
+  const auto among = [](const AlphaBeta& link, std::uint64_t ranks, double bytes) {
+    const auto n = static_cast<double>(ranks);
+    const double rounds = std::has_single_bit(ranks) ? static_cast<double>(std::bit_width(ranks - 1)) : n - 1.0;
+    return message_time(link, rounds, (n - 1.0) / n * bytes);
+  };
+  if (group.ranks <= 1) return Duration::zero();
+  const auto bytes = static_cast<double>(whole.count());
+  if (group.nodes() <= 1) return among(hardware.inside_of_gpu(), group.ranks, bytes);
+  const Duration between = among(hardware.between_of_gpu(), group.nodes(), bytes / static_cast<double>(group.ranks_per_node));
+  return group.ranks_per_node == 1 ? between : between + among(hardware.inside_of_gpu(), group.ranks_per_node, bytes);
+}
+
 Duration all_to_all_time(const HardwareConfig& hardware, const GroupSpread& group, Bytes size) {
   if (group.ranks <= 1) return Duration::zero();
   const double each = static_cast<double>(size.count()) / static_cast<double>(group.ranks);

@@ -58,6 +58,10 @@ struct BestAllReduce {
 /// The fastest; of equal ones the first.
 BestAllReduce best_all_reduce(const HardwareConfig& hardware, const GroupSpread& group, Bytes size);
 
+/// All-gather or reduce-scatter of `whole` bytes on every rank together: half of an all-reduce by
+/// ring or hypercube.
+Duration gather_time(const HardwareConfig& hardware, const GroupSpread& group, Bytes whole);
+
 Duration all_to_all_time(const HardwareConfig& hardware, const GroupSpread& group, Bytes size);
 
 Duration send_time(const HardwareConfig& hardware, bool between_nodes, Bytes size);

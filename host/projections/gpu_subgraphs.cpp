@@ -59,13 +59,6 @@ std::vector<LayerRange> layers_of_stage(const TransformerModel& model, const Par
   return layers;
 }
 
-/// Layers of a range that run forward again in backward.
-std::uint64_t recomputed_layers(const ParallelPlan& plan, const LayerRange& range) {
-  if (plan.recompute.kind == RecomputeKind::uniform) return range.count;
-  if (plan.recompute.kind == RecomputeKind::block) return std::min(plan.recompute.layers, range.count);
-  return 0;
-}
-
 class OperatorCounter {
  public:
   void add(const TrainingPass& pass, std::uint64_t times) {
@@ -96,6 +89,12 @@ class OperatorCounter {
 
 std::uint64_t expert_layers_in(const TransformerModel& model, const LayerRange& range) {
   return range.end() - std::clamp(model.dense_layers(), range.first, range.end());
+}
+
+std::uint64_t recomputed_layers(const ParallelPlan& plan, const LayerRange& range) {
+  if (plan.recompute.kind == RecomputeKind::uniform) return range.count;
+  if (plan.recompute.kind == RecomputeKind::block) return std::min(plan.recompute.layers, range.count);
+  return 0;
 }
 
 std::uint64_t GpuSubgraph::layer_count() const {

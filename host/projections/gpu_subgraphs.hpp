@@ -54,6 +54,9 @@ std::vector<GpuSubgraph> gpu_subgraphs(const TransformerModel& model, const Para
 /// How many layers of a range have experts; they come last.
 std::uint64_t expert_layers_in(const TransformerModel& model, const LayerRange& range);
 
+/// How many layers of a range run forward again in backward; its first ones.
+std::uint64_t recomputed_layers(const ParallelPlan& plan, const LayerRange& range);
+
 /// An operator, and how often a GPU runs it for one microbatch.
 struct OperatorUse {
   TimedOperator what;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "workloads/plans/plan_units.hpp"
@@ -36,8 +38,7 @@ PlanAxis replicas_of(const GradientBucket& bucket) { return bucket.is_expert ? P
 
 class IterationEstimator {
  public:
-  IterationEstimator(const TransformerModel& model, const ParallelPlan& plan, const OperatorClock& operators,
-                     const AxisClock& network)
+  IterationEstimator(const TransformerModel& model, const ParallelPlan& plan, const PartClocks& operators, const AxisClock& network)
       : model_(model),
         plan_(plan),
         operators_(operators),
@@ -65,7 +66,8 @@ class IterationEstimator {
       updated = std::max(updated, update);
       if (gathers_once() && !plan_.overlap_parameters) gathered = std::max(gathered, gather_time(stage, order));
     }
-    if (plan_.ranks() > 1) updated += norm_time();
+    const Duration norm = norm_time();
+    updated += norm;
     result.stage = busiest_stage(order);
     const PassCost passes = passes_of(result.stage, order);
     const Duration span = timeline_.step_time;
@@ -78,7 +80,23 @@ class IterationEstimator {
     result.iteration = reduced + updated + waits_for_parameters + gathered;
     result.axes = passes.axes;
     add_replicas(result, order);
+    result.axes[static_cast<std::size_t>(PlanAxis::world)] = {norm, norm};
     return result;
+  }
+
+  ExplainedIteration explain(const PipelineOrder& order) {
+    ExplainedIteration explained{.estimate = estimate(order), .communication = {}};
+    std::vector<CommunicationCost>& rows = explained.communication;
+    const std::uint32_t stage = explained.estimate.stage;
+    add_passes(rows, order, stage);
+    add_messages(rows, order, stage);
+    add_gradients(rows, order, stage);
+    add_parameters(rows, order, explained.estimate);
+    if (plan_.ranks() > 1) {
+      const Duration norm = norm_time();
+      add_row(rows, {PlanAxis::world, to_text(CollectiveType::all_reduce), "norm", 1, norm_size, norm, norm});
+    }
+    return explained;
   }
 
  private:
@@ -94,7 +112,8 @@ class IterationEstimator {
   const PartCost& part(UnitKind kind) const { return parts_[static_cast<std::size_t>(kind)]; }
 
   void set_part(UnitKind kind, const PartPasses& passes) {
-    const auto cost = [&](const TrainingPass& pass) { return cost_of(pass, operators_, network_, load_); };
+    const OperatorClock& clock = operators_.of(kind);
+    const auto cost = [&](const TrainingPass& pass) { return cost_of(pass, clock, network_, load_); };
     part(kind) = {cost(passes.forward), cost(passes.backward), cost(passes.backward_input), cost(passes.backward_weight)};
   }
 
@@ -185,14 +204,19 @@ class IterationEstimator {
     pass.axes[static_cast<std::size_t>(PlanAxis::replicas)].exposed += end - work;
   }
 
-  void run(const PipelineOrder& order) {
-    const Duration transfer = plan_.pipeline > 1 ? network_.message(PlanAxis::pipeline, steps_.pipeline_sent()) : Duration::zero();
+  void run(const PipelineOrder& order) { timeline_ = executed(order, transfer_time()); }
+
+  Duration transfer_time() const {
+    return plan_.pipeline > 1 ? network_.message(PlanAxis::pipeline, steps_.pipeline_sent()) : Duration::zero();
+  }
+
+  PipelineTimeline executed(const PipelineOrder& order, Duration transfer) const {
     std::vector<PositionTimes> times;
     for (const PositionCost& position : positions_) {
       times.push_back({position.forward.time, position.backward_input.time, position.backward_weight.time, position.backward.time,
                        transfer, transfer});
     }
-    timeline_ = execute(sizes_, order, times, plan_.overlap_pipeline ? DuringTransfer::next_pass : DuringTransfer::wait);
+    return execute(sizes_, order, times, plan_.overlap_pipeline ? DuringTransfer::next_pass : DuringTransfer::wait);
   }
 
   std::size_t position_at(const PipelineOrder& order, std::uint32_t stage, std::uint32_t chunk) const {
@@ -240,15 +264,24 @@ class IterationEstimator {
     const PlanAxis axis = replicas_of(bucket);
     const std::uint64_t ranks = size_of(axis, plan_);
     if (ranks == 1) return Duration::zero();
-    return network_.collective(axis, CollectiveType::all_gather,
-                               checked_tensor_size(bucket.share(ranks), plan_.precision.parameters));
+    return network_.collective(axis, CollectiveType::all_gather, bucket_share(bucket, ranks));
+  }
+
+  Bytes bucket_share(const GradientBucket& bucket, std::uint64_t ranks) const {
+    return checked_tensor_size(bucket.share(ranks), plan_.precision.parameters);
+  }
+
+  CollectiveType reduction() const {
+    return plan_.shards_optimizer() ? CollectiveType::reduce_scatter : CollectiveType::all_reduce;
   }
 
   Duration bucket_reduction(const GradientBucket& bucket) const {
     const PlanAxis axis = replicas_of(bucket);
-    if (size_of(axis, plan_) == 1) return Duration::zero();
-    return network_.collective(axis, plan_.shards_optimizer() ? CollectiveType::reduce_scatter : CollectiveType::all_reduce,
-                               checked_tensor_size(bucket.parameters, plan_.precision.reduced_gradients));
+    return size_of(axis, plan_) == 1 ? Duration::zero() : network_.collective(axis, reduction(), bucket_size(bucket));
+  }
+
+  Bytes bucket_size(const GradientBucket& bucket) const {
+    return checked_tensor_size(bucket.parameters, plan_.precision.reduced_gradients);
   }
 
   /// How much later all passes run since first ones wait for their parameters.
@@ -283,11 +316,25 @@ class IterationEstimator {
     return Duration::zero();
   }
 
-  /// When all gradients of a stage are reduced, from the start of the passes.
-  Duration gradients_end(const PipelineOrder& order, std::uint32_t stage) const {
-    const std::vector<TimedPass>& passes = timeline_.devices[stage].passes;
-    Duration end = passes.back().end.since_start();
+  /// A reduction of gradients, from the start of the passes.
+  struct ReductionSpan {
+    PlanAxis axis = PlanAxis::replicas;
+    Bytes size;
+    Duration begin;
+    Duration end;
+  };
+
+  std::vector<ReductionSpan> reductions(const PipelineOrder& order, std::uint32_t stage) const {
+    std::vector<ReductionSpan> spans;
     std::array<Duration, plan_axis_count> free = {};
+    const auto reduce = [&](const GradientBucket& bucket, Duration at) {
+      const PlanAxis axis = replicas_of(bucket);
+      Duration& axis_free = free[static_cast<std::size_t>(axis)];
+      const Duration begin = std::max(axis_free, at);
+      axis_free = begin + bucket_reduction(bucket);
+      spans.push_back({axis, bucket_size(bucket), begin, axis_free});
+    };
+    const std::vector<TimedPass>& passes = timeline_.devices[stage].passes;
     std::vector<std::uint32_t> done(plan_.chunks);
     for (const TimedPass& timed : passes) {
       const bool has_weights = timed.pass.kind == PassKind::backward || timed.pass.kind == PassKind::backward_weight;
@@ -300,37 +347,40 @@ class IterationEstimator {
         at += timed.pass.kind == PassKind::backward ? backward_of(position, unit)
                                                     : part(position.units[unit].kind).backward_weight.time;
         for (const GradientBucket& bucket : position.buckets) {
-          if (bucket.first_unit != unit) continue;
-          Duration& axis_free = free[static_cast<std::size_t>(replicas_of(bucket))];
-          axis_free = std::max(axis_free, at) + bucket_reduction(bucket);
+          if (bucket.first_unit == unit) reduce(bucket, at);
         }
       }
     }
     if (!plan_.overlap_gradients && !plan_.shards_gradients()) {
-      free.fill(end);
+      const Duration end = passes.back().end.since_start();
       for (std::uint32_t chunk = 0; chunk < plan_.chunks; ++chunk) {
-        for (const GradientBucket& bucket : positions_[position_at(order, stage, chunk)].buckets)
-          free[static_cast<std::size_t>(replicas_of(bucket))] += bucket_reduction(bucket);
+        for (const GradientBucket& bucket : positions_[position_at(order, stage, chunk)].buckets) reduce(bucket, end);
       }
     }
-    for (const Duration reduced : free) end = std::max(end, reduced);
-    const bool has_tied_copy = model_.tied_embeddings && !plan_.ends_share_a_stage() && (stage == 0 || stage + 1 == plan_.pipeline);
-    if (has_tied_copy) {
-      const std::uint64_t tied = padded_vocabulary(model_, plan_) / plan_.tensor * model_.hidden;
-      end += network_.collective(PlanAxis::embedding, CollectiveType::all_reduce,
-                                 checked_tensor_size(tied, plan_.precision.reduced_gradients));
-    }
-    return end;
+    return spans;
+  }
+
+  /// Of weights that embedding and output layer share between two stages.
+  Bytes tied_size(std::uint32_t stage) const {
+    const bool has_copy = model_.tied_embeddings && !plan_.ends_share_a_stage() && (stage == 0 || stage + 1 == plan_.pipeline);
+    if (!has_copy) return Bytes::zero();
+    const std::uint64_t tied = padded_vocabulary(model_, plan_) / plan_.tensor * model_.hidden;
+    return checked_tensor_size(tied, plan_.precision.reduced_gradients);
+  }
+  Duration tied_time(std::uint32_t stage) const {
+    const Bytes size = tied_size(stage);
+    return size == Bytes::zero() ? Duration::zero() : network_.collective(PlanAxis::embedding, CollectiveType::all_reduce, size);
+  }
+
+  /// When all gradients of a stage are reduced, from the start of the passes.
+  Duration gradients_end(const PipelineOrder& order, std::uint32_t stage) const {
+    Duration end = timeline_.devices[stage].passes.back().end.since_start();
+    for (const ReductionSpan& span : reductions(order, stage)) end = std::max(end, span.end);
+    return end + tied_time(stage);
   }
 
   Duration norm_time() const {
-    // Of all ranks: latency alone, of the slowest axis.
-    constexpr Bytes one_number = Bytes::of(4);
-    Duration most;
-    for (const PlanAxis axis : {PlanAxis::tensor, PlanAxis::context, PlanAxis::replicas, PlanAxis::pipeline}) {
-      if (size_of(axis, plan_) > 1) most = std::max(most, network_.collective(axis, CollectiveType::all_reduce, one_number));
-    }
-    return most;
+    return plan_.ranks() == 1 ? Duration::zero() : network_.collective(PlanAxis::world, CollectiveType::all_reduce, norm_size);
   }
 
   Duration optimizer_time(std::uint32_t stage, const PipelineOrder& order) const {
@@ -339,7 +389,7 @@ class IterationEstimator {
       for (const GradientBucket& bucket : positions_[position_at(order, stage, chunk)].buckets)
         updated += plan_.shards_optimizer() ? bucket.share(size_of(replicas_of(bucket), plan_)) : bucket.parameters;
     }
-    return updated == 0 ? Duration::zero() : operators_(steps_.optimizer(updated), OperatorPass::forward);
+    return updated == 0 ? Duration::zero() : operators_.all()(steps_.optimizer(updated), OperatorPass::forward);
   }
 
   Duration gather_time(std::uint32_t stage, const PipelineOrder& order) const {
@@ -365,28 +415,160 @@ class IterationEstimator {
     result.axes[static_cast<std::size_t>(exposed)].exposed += result.gradients + result.parameters;
   }
 
+  // --- Rows of communication ---
+
+  static constexpr Bytes norm_size = Bytes::of(4);
+
+  /// Adds to the row of its kind; of activations each size has one.
+  static void add_row(std::vector<CommunicationCost>& rows, const CommunicationCost& more) {
+    for (CommunicationCost& row : rows) {
+      if (row.axis != more.axis || row.what != more.what || row.purpose != more.purpose) continue;
+      const bool is_in_passes = more.purpose == activations;
+      if (is_in_passes && row.each_bytes() != more.each_bytes()) continue;
+      row.count += more.count;
+      row.bytes += more.bytes;
+      row.busy += more.busy;
+      row.exposed += more.exposed;
+      return;
+    }
+    rows.push_back(more);
+  }
+
+  void add_pass(std::vector<CommunicationCost>& rows, UnitKind kind, const TrainingPass& pass, std::uint64_t times) const {
+    if (times == 0) return;
+    const std::vector<StepCost> costs = step_costs(pass, operators_.of(kind), network_, load_);
+    for (std::size_t i = 0; i < pass.size(); ++i) {
+      const auto* collective = std::get_if<AxisCollective>(&pass[i].what);
+      const auto* shift = std::get_if<ShiftStep>(&pass[i].what);
+      if (collective == nullptr && shift == nullptr) continue;
+      const Bytes size = collective != nullptr ? collective->input : shift->bytes;
+      const auto count = static_cast<std::int64_t>(times);
+      add_row(rows,
+              {collective != nullptr ? collective->axis : shift->axis, collective != nullptr ? to_text(collective->type) : message,
+               activations, times, size * count, costs[i].busy * count, costs[i].exposed * count});
+    }
+  }
+
+  PartPasses passes_of_unit(UnitKind kind) const {
+    switch (kind) {
+      case UnitKind::input:
+        return steps_.input();
+      case UnitKind::dense_layer:
+        return steps_.layer(false);
+      case UnitKind::expert_layer:
+        return steps_.layer(true, load_);
+      case UnitKind::output:
+        return steps_.output();
+    }
+    return {};
+  }
+
+  void add_passes(std::vector<CommunicationCost>& rows, const PipelineOrder& order, std::uint32_t stage) const {
+    for (std::uint32_t chunk = 0; chunk < plan_.chunks; ++chunk) {
+      const PositionCost& position = positions_[position_at(order, stage, chunk)];
+      std::array<std::uint64_t, unit_kind_count> units = {};
+      std::array<std::uint64_t, unit_kind_count> again = {};
+      for (std::size_t unit = 0; unit < position.units.size(); ++unit) {
+        const auto kind = static_cast<std::size_t>(position.units[unit].kind);
+        ++units[kind];
+        if (is_recomputed(position, unit)) ++again[kind];
+      }
+      const bool is_split = std::ranges::any_of(order.devices[stage], [&](const PipelinePass& pass) {
+        return pass.chunk == chunk && pass.kind == PassKind::backward_weight;
+      });
+      for (std::size_t i = 0; i < unit_kind_count; ++i) {
+        if (units[i] == 0) continue;
+        const auto kind = static_cast<UnitKind>(i);
+        const PartPasses passes = passes_of_unit(kind);
+        const std::uint64_t times = units[i] * sizes_.microbatches;
+        add_pass(rows, kind, passes.forward, times + again[i] * sizes_.microbatches);
+        add_pass(rows, kind, passes.backward, is_split ? 0 : times);
+        add_pass(rows, kind, passes.backward_input, is_split ? times : 0);
+        add_pass(rows, kind, passes.backward_weight, is_split ? times : 0);
+      }
+    }
+  }
+
+  void add_messages(std::vector<CommunicationCost>& rows, const PipelineOrder& order, std::uint32_t stage) const {
+    if (plan_.pipeline == 1) return;
+    std::uint64_t sent = 0;
+    for (std::uint32_t chunk = 0; chunk < plan_.chunks; ++chunk) {
+      const auto position = static_cast<std::uint32_t>(position_at(order, stage, chunk));
+      const auto goes_to = [&](std::uint32_t next) { return place_of(sizes_, order.placement, next).device != stage; };
+      if (position + 1 < positions_.size() && goes_to(position + 1)) sent += sizes_.microbatches;
+      if (position > 0 && goes_to(position - 1)) sent += sizes_.microbatches;
+    }
+    const auto count = static_cast<std::int64_t>(sent);
+    const Duration exposed = timeline_.step_time - executed(order, Duration::zero()).step_time;
+    add_row(rows, {PlanAxis::pipeline, message, activations, sent, steps_.pipeline_message() * count, transfer_time() * count,
+                   std::max(exposed, Duration::zero())});
+  }
+
+  void add_gradients(std::vector<CommunicationCost>& rows, const PipelineOrder& order, std::uint32_t stage) const {
+    for (const ReductionSpan& span : reductions(order, stage)) {
+      if (size_of(span.axis, plan_) == 1) continue;
+      const Duration exposed = std::max(span.end - std::max(span.begin, timeline_.step_time), Duration::zero());
+      add_row(rows, {span.axis, to_text(reduction()), gradients, 1, span.size, span.end - span.begin, exposed});
+    }
+    const Bytes tied = tied_size(stage);
+    if (tied == Bytes::zero()) return;
+    add_row(rows,
+            {PlanAxis::embedding, to_text(CollectiveType::all_reduce), gradients, 1, tied, tied_time(stage), tied_time(stage)});
+  }
+
+  /// Waits for parameters are said of dense ones where both kinds are gathered.
+  void add_parameters(std::vector<CommunicationCost>& rows, const PipelineOrder& order, const IterationEstimate& estimate) const {
+    const std::uint64_t gathers = plan_.shards_parameters() ? 2 * sizes_.microbatches : gathers_once() ? 1 : 0;
+    if (gathers == 0) return;
+    const auto count = static_cast<std::int64_t>(gathers);
+    Duration exposed = plan_.shards_parameters()
+                           ? passes_of(estimate.stage, order).axes[static_cast<std::size_t>(PlanAxis::replicas)].exposed
+                           : estimate.parameters;
+    for (const PlanAxis axis : {PlanAxis::replicas, PlanAxis::expert_replicas}) {
+      const std::uint64_t ranks = size_of(axis, plan_);
+      if (ranks == 1) continue;
+      for (std::uint32_t chunk = 0; chunk < plan_.chunks; ++chunk) {
+        for (const GradientBucket& bucket : positions_[position_at(order, estimate.stage, chunk)].buckets) {
+          if (replicas_of(bucket) != axis) continue;
+          add_row(rows, {axis, to_text(CollectiveType::all_gather), parameters, gathers, bucket_share(bucket, ranks) * count,
+                         bucket_gather(bucket) * count, std::exchange(exposed, Duration::zero())});
+        }
+      }
+    }
+  }
+
+  static constexpr std::string_view message = "message";
+  static constexpr std::string_view activations = "activations";
+  static constexpr std::string_view gradients = "gradients";
+  static constexpr std::string_view parameters = "parameters";
+
   const TransformerModel& model_;
   const ParallelPlan& plan_;
-  const OperatorClock& operators_;
+  const PartClocks& operators_;
   const AxisClock& network_;
   TrainingSteps steps_;
   PipelineSizes sizes_;
   double load_;
-  std::array<PartCost, static_cast<std::size_t>(UnitKind::output) + 1> parts_;
+  std::array<PartCost, unit_kind_count> parts_;
   std::vector<PositionCost> positions_;
   PipelineTimeline timeline_;
 };
 
 }  // namespace
 
-IterationEstimate estimate_iteration(const TransformerModel& model, const ParallelPlan& plan, const OperatorClock& operators,
+IterationEstimate estimate_iteration(const TransformerModel& model, const ParallelPlan& plan, const PartClocks& operators,
                                      const AxisClock& network, const SourcePlace& place) {
   return estimate_iteration(model, plan, pipeline_order(model, plan, operators, place), operators, network);
 }
 
 IterationEstimate estimate_iteration(const TransformerModel& model, const ParallelPlan& plan, const PipelineOrder& order,
-                                     const OperatorClock& operators, const AxisClock& network) {
+                                     const PartClocks& operators, const AxisClock& network) {
   return IterationEstimator(model, plan, operators, network).estimate(order);
+}
+
+ExplainedIteration explain_iteration(const TransformerModel& model, const ParallelPlan& plan, const PipelineOrder& order,
+                                     const PartClocks& operators, const AxisClock& network) {
+  return IterationEstimator(model, plan, operators, network).explain(order);
 }
 
 }  // namespace weft

@@ -21,9 +21,12 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "core/text/diagnostics_fwd.hpp"
 #include "workloads/plans/parallel_plan.hpp"
+#include "workloads/plans/part_clocks.hpp"
 #include "workloads/plans/pass_cost.hpp"
 #include "workloads/plans/training_workload.hpp"
 
@@ -38,18 +41,46 @@ struct IterationEstimate {
   Duration pipeline;       ///< waits for other stages and for what is sent to them
   Duration gradients;      ///< from the last pass until all stages have theirs
   Duration parameters;     ///< first passes wait for them, or they come after the optimizer
-  Duration optimizer;      ///< with the norm of the gradients
+  Duration optimizer;      ///< with the norm of the gradients, which is all of axis world
   /// All of an axis in an iteration; pipeline messages and what pipeline covers are not in here.
   std::array<AxisTime, plan_axis_count> axes;
 };
 
 /// Requires: the plan breaks no rule. Throws InputError [bad-plan] at `place` for a schedule that
 /// does not exist for these numbers, and what the clocks throw.
-IterationEstimate estimate_iteration(const TransformerModel& model, const ParallelPlan& plan, const OperatorClock& operators,
+IterationEstimate estimate_iteration(const TransformerModel& model, const ParallelPlan& plan, const PartClocks& operators,
                                      const AxisClock& network, const SourcePlace& place);
 
 /// The same in an order of passes that is there already, as pipeline_order() gives it.
 IterationEstimate estimate_iteration(const TransformerModel& model, const ParallelPlan& plan, const PipelineOrder& order,
-                                     const OperatorClock& operators, const AxisClock& network);
+                                     const PartClocks& operators, const AxisClock& network);
+
+// --- What communicates ---
+
+/// Of the estimate's stage, in an iteration: alike in axis, type and purpose, within passes in
+/// size, too.
+struct CommunicationCost {
+  PlanAxis axis = PlanAxis::tensor;
+  std::string_view what;     ///< "all_gather", "message"
+  std::string_view purpose;  ///< "activations", "gradients", "parameters", "norm"
+  std::uint64_t count = 0;
+  Bytes bytes;       ///< input buffers, of all together
+  Duration busy;     ///< all together
+  Duration exposed;  ///< of busy, what the iteration would be shorter without it
+
+  Bytes each_bytes() const { return Bytes::of(bytes.count() / static_cast<std::int64_t>(count)); }
+  Duration each() const { return scaled(busy, 1, static_cast<std::int64_t>(count)); }
+};
+
+struct ExplainedIteration {
+  IterationEstimate estimate;
+  std::vector<CommunicationCost> communication;
+};
+
+/// The estimate, and row by row what communicates. Exposed within passes, and of gradients behind
+/// the last pass, is what nothing hides; of pipeline messages the difference that they make to the
+/// step; of parameters how long passes wait for them.
+ExplainedIteration explain_iteration(const TransformerModel& model, const ParallelPlan& plan, const PipelineOrder& order,
+                                     const PartClocks& operators, const AxisClock& network);
 
 }  // namespace weft

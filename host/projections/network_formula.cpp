@@ -98,16 +98,22 @@ const std::vector<NetworkFormula::Way>& NetworkFormula::ways(std::uint64_t strid
   return distinct;
 }
 
+Duration NetworkFormula::time_on(const Way& way, Bytes bytes) const {
+  const double wire_bits = flow_.wire_bytes(bytes, way.is_inside_host).in_bits();
+  const Duration time = Duration::from_seconds(wire_bits / static_cast<double>(way.rate.in_bps()));
+  if (way.is_inside_host) return time + flow_.nvlink_latency + flow_.completion_latency + way.delay.fixed;
+  return time + flow_.wqe_latency + flow_.receive_latency + way.delay.of(flow_.wire_format.train(bytes));
+}
+
 Duration NetworkFormula::message(std::uint64_t stride, Bytes bytes) {
   Duration most;
-  for (const Way& one : ways(stride)) {
-    const double wire_bits = static_cast<double>(flow_.wire_bytes(bytes, one.is_inside_host).count()) * 8;
-    Duration time = Duration::from_seconds(wire_bits / static_cast<double>(one.rate.in_bps()));
-    time += one.is_inside_host ? flow_.nvlink_latency + flow_.completion_latency + one.delay.fixed
-                               : flow_.wqe_latency + flow_.receive_latency + one.delay.of(flow_.wire_format.train(bytes));
-    most = std::max(most, time);
-  }
+  for (const Way& one : ways(stride)) most = std::max(most, time_on(one, bytes));
   return most;
+}
+
+Duration NetworkFormula::message_between(std::uint64_t from, std::uint64_t to, Bytes bytes) const {
+  WEFT_CHECK(from < ranks_max() && to < ranks_max() && from != to, "two ranks of the cluster");
+  return time_on(way(topology_.endpoints()[from], topology_.endpoints()[to]), bytes);
 }
 
 }  // namespace weft

@@ -50,6 +50,8 @@ class NetworkFormula {
   bool stays_inside(const StridedGroup& group);
   /// From a rank to the one `stride` further, the worst of all.
   Duration message(std::uint64_t stride, Bytes bytes);
+  /// From one rank to another. Requires: two of the cluster's ranks.
+  Duration message_between(std::uint64_t from, std::uint64_t to, Bytes bytes) const;
 
  private:
   /// From a rank to another.
@@ -66,6 +68,7 @@ class NetworkFormula {
   const std::vector<GroupLayout>& layouts(const StridedGroup& group);
   const std::vector<Way>& ways(std::uint64_t stride);
   Way way(NodeId from, NodeId to) const;
+  Duration time_on(const Way& way, Bytes bytes) const;
 
   const Topology& topology_;
   NcclTuner tuner_;

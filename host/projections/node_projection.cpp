@@ -50,13 +50,17 @@ class NodeProjector {
       : model_(model),
         plan_(plan),
         bench_(bench),
-        times_(restored(times, model, bench, plan, hardware)),
+        times_(bench.context == plan.context ? restored(times, model, bench, plan, hardware) : times),
         hardware_(hardware),
         arithmetic_(arithmetic),
         place_(place) {}
 
   std::variant<NodeProjection, std::string> project(std::uint64_t nodes) {
     result_.nodes_min = nodes_min(plan_, model_.experts.has_value(), hardware_.gpus_per_node, arithmetic_);
+    if (bench_.context != plan_.context) {
+      return fmt::format("context_parallel = {} was {} where layers were timed, and times are not brought back from that",
+                         plan_.context, bench_.context);
+    }
     result_.nodes = nodes == 0 ? result_.nodes_min : nodes;
     if (result_.nodes < result_.nodes_min)
       return fmt::format("{} nodes are fewer than the {} that one replica needs", result_.nodes, result_.nodes_min);
@@ -96,7 +100,8 @@ class NodeProjector {
     const Bytes message = TrainingSteps(model_, plan_).pipeline_message();
     const bool between_nodes = plan_.stage_ranks() >= hardware_.gpus_per_node;
     const Duration send = send_time(hardware_, between_nodes, message);
-    const std::vector<PositionTimes> positions = position_times(times_, model_, plan_, as_published() ? published_transfer : send);
+    const std::vector<PositionTimes> positions =
+        position_times(times_, model_, plan_, as_published() ? published_transfer : send, arithmetic_);
     result_.base = pipeline_step(least, positions, place_);
     if (as_published()) {
       const std::uint64_t stages_added = plan_.pipeline - std::min(plan_.pipeline, bench_.pipeline);
@@ -107,7 +112,15 @@ class NodeProjector {
       result_.microbatches = target.microbatches();
       result_.pipeline = pipeline_step(target, positions, place_);
     }
-    if (plan_.pipeline > 1) add_row("pipeline transfer", message, 2 * result_.microbatches, send, Duration::zero());
+    if (plan_.pipeline > 1) {
+      add_row({.name = "pipeline transfer",
+               .message = message,
+               .count = 2 * result_.microbatches,
+               .each = send,
+               .added = {},
+               .nodes = between_nodes ? 2U : 1U});
+    }
+    add_tensor_sums(target);
     add_gradients(target, positions);
     if (model_.experts) add_exchanges(target);
     result_.step = result_.pipeline;
@@ -115,8 +128,22 @@ class NodeProjector {
     result_.tokens_per_s_per_gpu = tokens_per_s_per_gpu(plan_.global_batch, plan_.sequence, result_.step, result_.gpus);
   }
 
-  void add_row(std::string name, Bytes message, std::uint64_t count, Duration each, Duration added) {
-    result_.communication.push_back({std::move(name), message, count, each, added});
+  void add_row(CommunicationRow row) { result_.communication.push_back(std::move(row)); }
+
+  void add_tensor_sums(const ParallelPlan& target) {
+    const GroupSpread group = spread_of(PlanAxis::tensor, target, hardware_.gpus_per_node);
+    if (group.ranks <= 1) return;
+    constexpr std::uint64_t per_layer = 4;  // two forward, two backward
+    const Bytes message = checked_tensor_size(target.tokens() * model_.hidden, target.precision.activations());
+    const BestAllReduce best = best_all_reduce(hardware_, group, message);
+    const std::uint64_t layers = (model_.layers + target.pipeline - 1) / target.pipeline;
+    add_row({.name = "all-reduce of tensor ranks",
+             .message = message,
+             .count = per_layer * layers * result_.microbatches,
+             .each = best.time,
+             .added = {},
+             .formula = best.formula,
+             .nodes = group.nodes()});
   }
 
   void add_gradients(const ParallelPlan& target, const std::vector<PositionTimes>& positions) {
@@ -129,13 +156,19 @@ class NodeProjector {
     const auto add = [&](const char* name, PlanAxis axis, Bytes size) {
       const GroupSpread group = spread_of(axis, target, hardware_.gpus_per_node);
       if (group.ranks <= 1 || size == Bytes::zero()) return;
-      const Duration time = best_all_reduce(hardware_, group, size).time;
-      Duration added = time;
+      const BestAllReduce best = best_all_reduce(hardware_, group, size);
+      Duration added = best.time;
       if (plan_.overlap_gradients) {
-        added = as_published() ? Duration::zero() : std::max(time - hidden, Duration::zero());
-        hidden = std::max(hidden - time, Duration::zero());
+        added = as_published() ? Duration::zero() : std::max(best.time - hidden, Duration::zero());
+        hidden = std::max(hidden - best.time, Duration::zero());
       }
-      add_row(name, size, 1, time, added);
+      add_row({.name = name,
+               .message = size,
+               .count = 1,
+               .each = best.time,
+               .added = added,
+               .formula = best.formula,
+               .nodes = group.nodes()});
     };
     add("all-reduce of dense gradients", PlanAxis::replicas, sizes.dense);
     add("all-reduce of experts' gradients", PlanAxis::expert_replicas, sizes.expert);
@@ -151,8 +184,8 @@ class NodeProjector {
     const std::uint64_t count = 2 * layers * (as_published() ? 1 : target.microbatches());
     const bool is_added = as_published() && group.nodes() > 1;
     const Duration added = is_added ? time * static_cast<std::int64_t>(count) : Duration::zero();
-    add_row("all-to-all forward", message, count, time, added);
-    add_row("all-to-all backward", message, count, time, added);
+    for (const char* name : {"all-to-all forward", "all-to-all backward"})
+      add_row({.name = name, .message = message, .count = count, .each = time, .added = added, .nodes = group.nodes()});
   }
 
   const TransformerModel& model_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Node projection: the step time of training on many nodes from layers that were timed on few GPUs.
 //
-// Where it sits: node_reduction.hpp brings layers' times to the plan; collective_formulas.hpp has
+// Where it sits: layer_times.hpp brings layers' times to the plan; collective_formulas.hpp has
 // those of communication. No network: what neighbours cost is for simulations.
 //
 // Model                  as published                        else
@@ -19,20 +19,23 @@
 //   all-to-all           a layer's two, once per layer of    twice per layer, microbatch and
 //                        the model and direction; added      direction of one stage; it is in the
 //                        where experts span nodes            layers' times already
+//   tensor all-reduces   four per layer of one stage and microbatch; in the layers' times
 // The optimizer is left out in both.
 // Source: Primus, "Projection", Performance Projection and Performance Formula.
 // Threads: pure functions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "core/values/units.hpp"
 #include "host/projections/arithmetic.hpp"
+#include "host/projections/collective_formulas.hpp"
 #include "host/projections/hardware_config.hpp"
-#include "host/projections/node_reduction.hpp"
+#include "host/projections/layer_times.hpp"
 
 namespace weft {
 
@@ -77,7 +80,9 @@ struct CommunicationRow {
   Bytes message;
   std::uint64_t count = 0;  ///< in an iteration
   Duration each;
-  Duration added;  ///< to the step, beyond what layers' times have
+  Duration added;                                          ///< to the step, beyond what layers' times have
+  std::optional<AllReduceFormula> formula = std::nullopt;  ///< of all-reduces the fastest
+  std::uint64_t nodes = 1;                                 ///< that a group spans
 
   Duration total() const { return each * static_cast<std::int64_t>(count); }
 };

@@ -52,6 +52,7 @@ SentBytes physical_bytes(const TransformerModel& model, const ParallelPlan& plan
         sent.other += bytes;
         break;
       case PlanAxis::pipeline:
+      case PlanAxis::world:
         break;
     }
   }

@@ -127,7 +127,7 @@ PassPair encoder_of(const ComponentTimes& components) {
   }
   encoder.forward_us += components.forward_syncs * components.tensor_all_reduce_us;
   encoder.backward_us += components.backward_syncs * components.tensor_all_reduce_us;
-  encoder.backward_us += encoder.forward_us;
+  encoder.backward_us += components.recomputed * encoder.forward_us;
   return encoder;
 }
 

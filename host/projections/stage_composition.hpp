@@ -6,8 +6,8 @@
 // any clock. Beside what was published stand the times of the same stages by execute().
 //
 // Model, times in microseconds, for P stages and M microbatches
-//   encoder   F_e = operators + syncs x all-reduce     B_e = operators + syncs x all-reduce + F_e,
-//             since the forward pass is computed again
+//   encoder   F_e = operators + syncs x all-reduce     B_e = operators + syncs x all-reduce + r F_e,
+//             r of the layers are computed again
 //   first     F = embedding + all-reduce + layers F_e  B = embedding + layers B_e
 //   middle    F = layers F_e                           B = layers B_e
 //   last      both with final norm, output layer and loss
@@ -57,6 +57,7 @@ struct ComponentTimes {
   double tensor_all_reduce_us = 0;
   std::uint32_t forward_syncs = 2;   ///< all-reduces of a layer
   std::uint32_t backward_syncs = 2;  ///< without those of the forward pass that is computed again
+  double recomputed = 1.0;           ///< share of layers whose forward pass is computed again
   double transfer_us = 0;            ///< from one stage to the next
   StageUpdate first_update;
   StageUpdate middle_update;

@@ -45,7 +45,8 @@ Scenario cluster_of_servers(const ClusterRequest& request, const SourcePlace& pl
   scenario.parameters.apply_flags(request.settings);
   const auto gpus_per_host =
       static_cast<std::uint64_t>(with_named_server(scenario.parameters.of(server_builder), place).integer("gpus_per_host"));
-  apply("hosts", std::to_string((request.gpus + gpus_per_host - 1) / gpus_per_host));
+  const std::uint64_t hosts = request.hosts > 0 ? request.hosts : (request.gpus + gpus_per_host - 1) / gpus_per_host;
+  apply("hosts", std::to_string(hosts));
   scenario.parameters.fill_in_preset();
   scenario.topology = builder.make(scenario.parameters.of(server_builder), place);
   scenario.mode = Mode::flow;
@@ -84,9 +85,10 @@ Scenario load_cluster(const ClusterRequest& request, const SourcePlace& place) {
          "projections go by the fabric: add topology { builder: \"rail_optimized\" }");
   }
   const std::uint64_t gpus = serving_cluster(scenario).gpu_count();
-  if (gpus < request.gpus) {
-    fail("cluster-too-small", fmt::format("the plan takes {}, and the cluster has {}", counted(request.gpus, "GPU", "GPUs"), gpus),
-         place, "fewer GPUs, or more hosts");
+  const std::uint64_t needed = request.hosts > 0 ? request.hosts * scenario.topology->endpoints_of(HostId(0)).size() : request.gpus;
+  if (gpus < needed) {
+    fail("cluster-too-small", fmt::format("the plan takes {}, and the cluster has {}", counted(needed, "GPU", "GPUs"), gpus), place,
+         "fewer GPUs, or more hosts");
   }
   return scenario;
 }

@@ -25,6 +25,7 @@ namespace weft {
 struct ClusterRequest {
   std::string name;
   std::uint64_t gpus = 0;             ///< that are needed
+  std::uint64_t hosts = 0;            ///< that are needed instead, if not 0
   std::vector<std::string> settings;  ///< "module.param=value"
 };
 

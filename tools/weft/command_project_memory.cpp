@@ -13,25 +13,22 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
-#include "core/text/source_text.hpp"
 #include "host/memory/benchmark_projection.hpp"
 #include "host/memory/layer_benchmark.hpp"
 #include "host/memory/memory_projection.hpp"
 #include "host/memory/primus_memory.hpp"
 #include "host/op_times/analytical_times.hpp"
 #include "host/op_times/cluster_gpu.hpp"
-#include "host/op_times/line_process.hpp"
 #include "host/op_times/operator_clock.hpp"
+#include "tools/weft/benchmark_flags.hpp"
 #include "tools/weft/gpu_flags.hpp"
 #include "tools/weft/memory_text.hpp"
 #include "tools/weft/plan_flags.hpp"
-#include "tools/weft/program_run.hpp"
 #include "tools/weft/project_commands.hpp"
 #include "tools/weft/validators.hpp"
 #include "workloads/models/model_components.hpp"
@@ -52,10 +49,7 @@ struct ProjectMemoryFlags {
   std::string mode = "simulate";
   std::string as = "weft";
   std::optional<std::uint32_t> stage;
-  std::string load_benchmark;
-  std::string save_benchmark;
-  std::uint64_t benchmark_gpus = 1;
-  std::string sampler = "python3 tools/kernel_sampler";
+  BenchmarkFlags benchmark;
   double margin = 0.05;
   bool json = false;
 
@@ -105,82 +99,6 @@ MemoryProjection projected(const PlannedModel& planned, const std::optional<Pipe
 
 // --- Benchmarks ---
 
-/// What makes the sampler measure the layers of a benchmark.
-std::vector<std::string> sampler_flags(const LayerBenchmark& wanted, const ReducedPlan& reduced, const std::string& out) {
-  std::vector<std::string> flags = {"memory", fmt::format("--model={}", wanted.model)};
-  const auto add = [&](const char* name, std::uint64_t value) { flags.push_back(fmt::format("--{}={}", name, value)); };
-  add("hidden", wanted.hidden);
-  add("heads", wanted.heads);
-  add("key-value-heads", wanted.key_value_heads);
-  add("head-width", wanted.head_width);
-  if (wanted.mlp_width > 0) add("mlp-width", wanted.mlp_width);
-  flags.push_back(fmt::format("--activation={}", reduced.model.mlp.is_gated()                       ? "swiglu"
-                                                 : reduced.model.mlp.activation == Activation::relu ? "relu"
-                                                                                                    : "gelu"));
-  if (wanted.experts_of_rank > 0) {
-    add("experts", wanted.experts_of_rank);
-    add("top-k", wanted.top_k);
-    add("expert-width", wanted.expert_width);
-  }
-  add("vocabulary", wanted.vocabulary);
-  add("padded-vocabulary", padded_vocabulary(reduced.model, reduced.plan));
-  add("microbatch", wanted.microbatch);
-  add("sequence", wanted.sequence);
-  flags.push_back(fmt::format("--precision={}", wanted.precision));
-  if (!wanted.fused_attention) flags.emplace_back("--unfused-attention");
-  if (reduced.model.norm == Norm::layer_norm) flags.emplace_back("--layer-norm");
-  if (reduced.model.tied_embeddings) flags.emplace_back("--tied-embeddings");
-  if (reduced.model.dropout > 0.0) flags.push_back(fmt::format("--dropout={}", reduced.model.dropout));
-  flags.push_back(fmt::format("--out={}", out));
-  return flags;
-}
-
-ReducedPlan reduced_for(const PlannedModel& planned, std::uint64_t gpus) {
-  auto reduced = reduced_plan(planned.model(), planned.plan, {.gpus = gpus, .dense_layers = 1, .expert_layers = 1});
-  if (const auto* broken = std::get_if<BrokenPlanRule>(&reduced)) {
-    fail("bad-plan", fmt::format("the plan cannot be reduced to {} GPUs: {}", gpus, broken->rule),
-         SourcePlace::named(fmt::format("--benchmark-gpus={}", gpus)), broken->help);
-  }
-  return std::get<ReducedPlan>(std::move(reduced));
-}
-
-std::string joined_words(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words)
-    text += (text.empty() ? "" : " ") + (word.find(' ') == std::string::npos ? word : in_quotes(word));
-  return text;
-}
-
-/// The benchmark that flags name, or that the sampler makes now. Throws InputError [no-benchmark].
-std::pair<LayerBenchmark, SourcePlace> benchmark_of(const ProjectMemoryFlags& flags, const PlannedModel& planned) {
-  if (!flags.load_benchmark.empty()) {
-    return {read_layer_benchmark(SourceText::read(flags.load_benchmark)), SourcePlace::named(flags.load_benchmark)};
-  }
-  if (planned.model().images || std::holds_alternative<LatentAttention>(planned.model().attention.kind)) {
-    fail("no-benchmark", "the sampler has neither layers of images nor latent attention", planned.places.model,
-         "write the peak of a run of your own as host/benchmark.proto says and give it with --load-benchmark");
-  }
-  const ReducedPlan reduced = reduced_for(planned, flags.benchmark_gpus);
-  const LayerBenchmark wanted = planned_benchmark(planned.description.name, reduced);
-  const std::string out = flags.save_benchmark.empty() ? "bench.textproto" : flags.save_benchmark;
-  const std::vector<std::string> words = sampler_flags(wanted, reduced, out);
-  if (flags.benchmark_gpus > 1) {
-    fail("no-benchmark", "the sampler measures layers on one GPU",
-         SourcePlace::named(fmt::format("--benchmark-gpus={}", flags.benchmark_gpus)),
-         "leave it out, or write the peak of a run of your own as host/benchmark.proto says and give it with --load-benchmark");
-  }
-  if (flags.save_benchmark.empty()) {
-    fail("no-benchmark", fmt::format("--mode={} anchors on measured layers, and none are given", flags.mode),
-         SourcePlace::named("weft project memory"),
-         fmt::format("give --load-benchmark=FILE; on a machine with the GPU, --save-benchmark=FILE makes one, as does: {} {}",
-                     flags.sampler, joined_words(words)));
-  }
-  std::vector<std::string> command = command_words(flags.sampler, "--sampler");
-  command.insert(command.end(), words.begin(), words.end());
-  run_program(command, "--save-benchmark");
-  return {read_layer_benchmark(SourceText::read(out)), SourcePlace::named(out)};
-}
-
 AnchoredMemory anchored_on(std::pair<LayerBenchmark, SourcePlace> given, const PlannedModel& planned,
                            const std::optional<PipelineOrder>& order) {
   auto& [benchmark, place] = given;
@@ -201,12 +119,7 @@ void check_uses(const ProjectMemoryFlags& flags) {
   };
   if (flags.as == "seed")
     refuse({"--mode", "--stage", "--safety-margin"}, "--as=seed is arithmetic of the first stage alone", "leave it out");
-  if (!flags.needs_benchmark()) {
-    refuse({"--load-benchmark", "--save-benchmark", "--benchmark-gpus", "--sampler"}, "--mode=simulate needs no benchmark",
-           "add --mode=benchmark or --mode=both");
-  }
-  if (flags.given.contains("--load-benchmark"))
-    refuse({"--save-benchmark", "--benchmark-gpus", "--sampler"}, "a benchmark is loaded, and none is made", "keep one of the two");
+  check_benchmark_uses(flags.given, "--mode", flags.needs_benchmark());
 }
 
 /// The GPU, and where it is from.
@@ -261,7 +174,10 @@ int project_memory_command(const ProjectMemoryFlags& flags) {
     }
     return exit_done;
   }
-  if (flags.needs_benchmark()) report.anchored = anchored_on(benchmark_of(flags, planned), planned, order);
+  if (flags.needs_benchmark()) {
+    const std::string asked_by = fmt::format("--mode={}", flags.mode);
+    report.anchored = anchored_on(flagged_benchmark(flags.benchmark, planned, asked_by, "weft project memory"), planned, order);
+  }
   if (flags.json) {
     std::cout << memory_json(report).dump(2) << "\n";
   } else {
@@ -295,16 +211,7 @@ void add_project_memory_command(CLI::App& project, Action& action) {
       ->type_name("MODE")
       ->capture_default_str()
       ->check(one_of({"simulate", "benchmark", "both"}));
-  command->add_option("--load-benchmark", flags->load_benchmark, "Measured layers, as the sampler writes them")->type_name("FILE");
-  command->add_option("--save-benchmark", flags->save_benchmark, "Measure layers on this machine's GPU now, and write them")
-      ->type_name("FILE");
-  command->add_option("--benchmark-gpus", flags->benchmark_gpus, "GPUs of a benchmark to make, to which the plan is reduced")
-      ->type_name("N")
-      ->capture_default_str()
-      ->transform(whole_number<std::uint64_t>(1, 1U << 20));
-  command->add_option("--sampler", flags->sampler, "Program that measures layers, with PyTorch")
-      ->type_name("COMMAND")
-      ->capture_default_str();
+  add_benchmark_flags(*command, flags->benchmark);
   command
       ->add_option("--safety-margin", flags->margin,
                    "Share by which the upper bound is more: of what was measured and not calculated; in simulate of everything")

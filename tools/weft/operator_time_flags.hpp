@@ -29,7 +29,7 @@ struct OperatorTimeFlags {
   std::vector<std::string> settings;  ///< "gpu.param=value", "analytical.param=value"
 };
 
-/// Adds --gpu, --gpu-clock, --optimes and --chip.
+/// Adds --gpu, also called --gpu-arch, --gpu-clock, --optimes and --external.
 void add_operator_time_flags(CLI::App& command, OperatorTimeFlags& flags);
 
 /// Of "name=value" texts, those of the modules gpu and analytical are taken out.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -35,6 +35,52 @@ Bytes scaled_bytes(Bytes bytes, double factor) {
   return factor == 1.0 ? bytes : Bytes::of(std::llround(static_cast<double>(bytes.count()) * factor));
 }
 
+/// When each step of a pass runs.
+struct PassTimeline {
+  struct Step {
+    Span span;
+    std::optional<PlanAxis> axis;  ///< none: it computes
+  };
+
+  PassTimeline(const TrainingPass& pass, const OperatorClock& operators, const AxisClock& network, double load) {
+    Duration compute_free;
+    std::array<Duration, plan_axis_count> axis_free = {};
+    steps.reserve(pass.size());
+    for (const TrainingStep& step : pass) {
+      Duration begin;
+      for (const std::uint32_t before : step.after) begin = std::max(begin, steps[before].span.end);
+      Step timed{{begin, begin}, std::nullopt};
+      Span& span = timed.span;
+      if (const auto* work = std::get_if<ComputeStep>(&step.what)) {
+        span.begin = std::max(begin, compute_free);
+        span.end = span.begin + time_of(*work, operators);
+        compute += span.end - span.begin;
+        compute_free = span.end;
+        computing.push_back(span);
+      } else if (const auto* collective = std::get_if<AxisCollective>(&step.what)) {
+        Duration& free = axis_free[index_of(collective->axis)];
+        span.begin = std::max(begin, free);
+        const bool goes_by_load = collective->goes_by_load || collective->returns_by_load;
+        const Bytes input = scaled_bytes(collective->input, goes_by_load ? load : 1.0);
+        span.end = span.begin + network.collective(collective->axis, collective->type, input);
+        free = span.end;
+        timed.axis = collective->axis;
+      } else {
+        const auto& shift = std::get<ShiftStep>(step.what);
+        span.end = begin + network.message(shift.axis, shift.bytes);
+        timed.axis = shift.axis;
+      }
+      end = std::max(end, span.end);
+      steps.push_back(timed);
+    }
+  }
+
+  std::vector<Step> steps;
+  std::vector<Span> computing;  ///< in order
+  Duration compute;
+  Duration end;
+};
+
 }  // namespace
 
 PassCost& PassCost::operator+=(const PassCost& next) {
@@ -48,43 +94,24 @@ PassCost& PassCost::operator+=(const PassCost& next) {
 }
 
 PassCost cost_of(const TrainingPass& pass, const OperatorClock& operators, const AxisClock& network, double load) {
-  PassCost cost;
-  std::vector<Duration> ends;
-  std::vector<Span> computing;
-  std::vector<std::pair<PlanAxis, Span>> communicating;
-  Duration compute_free;
-  std::array<Duration, plan_axis_count> axis_free = {};
-  for (const TrainingStep& step : pass) {
-    Duration begin;
-    for (const std::uint32_t before : step.after) begin = std::max(begin, ends[before]);
-    Duration end = begin;
-    if (const auto* compute = std::get_if<ComputeStep>(&step.what)) {
-      begin = std::max(begin, compute_free);
-      end = begin + time_of(*compute, operators);
-      cost.compute += end - begin;
-      compute_free = end;
-      computing.push_back({begin, end});
-    } else if (const auto* collective = std::get_if<AxisCollective>(&step.what)) {
-      Duration& free = axis_free[index_of(collective->axis)];
-      begin = std::max(begin, free);
-      const bool goes_by_load = collective->goes_by_load || collective->returns_by_load;
-      const Bytes input = scaled_bytes(collective->input, goes_by_load ? load : 1.0);
-      end = begin + network.collective(collective->axis, collective->type, input);
-      free = end;
-      communicating.push_back({collective->axis, {begin, end}});
-    } else {
-      const auto& shift = std::get<ShiftStep>(step.what);
-      end = begin + network.message(shift.axis, shift.bytes);
-      communicating.push_back({shift.axis, {begin, end}});
-    }
-    ends.push_back(end);
-    cost.time = std::max(cost.time, end);
-  }
-  for (const auto& [axis, span] : communicating) {
-    cost.axes[index_of(axis)].busy += span.end - span.begin;
-    cost.axes[index_of(axis)].exposed += uncovered(span, computing);
+  const PassTimeline timeline(pass, operators, network, load);
+  PassCost cost{.time = timeline.end, .compute = timeline.compute, .axes = {}};
+  for (const PassTimeline::Step& step : timeline.steps) {
+    if (!step.axis) continue;
+    AxisTime& axis = cost.axes[index_of(*step.axis)];
+    axis.busy += step.span.end - step.span.begin;
+    axis.exposed += uncovered(step.span, timeline.computing);
   }
   return cost;
+}
+
+std::vector<StepCost> step_costs(const TrainingPass& pass, const OperatorClock& operators, const AxisClock& network, double load) {
+  const PassTimeline timeline(pass, operators, network, load);
+  std::vector<StepCost> costs;
+  for (const PassTimeline::Step& step : timeline.steps) {
+    costs.push_back(step.axis ? StepCost{step.span.end - step.span.begin, uncovered(step.span, timeline.computing)} : StepCost{});
+  }
+  return costs;
 }
 
 }  // namespace weft

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "core/values/units.hpp"
 #include "workloads/plans/training_steps.hpp"
@@ -33,6 +34,13 @@ struct PassCost {
   /// The other follows.
   PassCost& operator+=(const PassCost& next);
 };
+
+/// Of one step: its communication, or nothing where it computes.
+using StepCost = AxisTime;
+
+/// By step. `load` as below.
+std::vector<StepCost> step_costs(const TrainingPass& pass, const OperatorClock& operators, const AxisClock& network,
+                                 double load = 1.0);
 
 /// `load`: what all-to-alls to experts and back move over what they do on even loads.
 PassCost cost_of(const TrainingPass& pass, const OperatorClock& operators, const AxisClock& network, double load = 1.0);

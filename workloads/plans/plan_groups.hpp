@@ -31,8 +31,7 @@ class PlanGroups {
   PlanGroup of(PlanAxis axis) const { return groups_[static_cast<std::size_t>(axis)]; }
 
  private:
-  static constexpr std::size_t axis_count = static_cast<std::size_t>(PlanAxis::embedding) + 1;
-  std::array<PlanGroup, axis_count> groups_;
+  std::array<PlanGroup, plan_axis_count> groups_;
 };
 
 }  // namespace weft

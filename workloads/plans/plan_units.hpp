@@ -22,6 +22,7 @@
 namespace weft {
 
 enum class UnitKind : std::uint8_t { input, dense_layer, expert_layer, output };
+constexpr std::size_t unit_kind_count = static_cast<std::size_t>(UnitKind::output) + 1;
 
 struct PlanUnit {
   UnitKind kind = UnitKind::dense_layer;

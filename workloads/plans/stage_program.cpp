@@ -443,16 +443,17 @@ Duration time_of(const ComputeStep& step, const OperatorClock& clock) {
   return std::max(sum, clock.dispatch() * static_cast<std::int64_t>(step.operators.size()));
 }
 
-StageParts::StageParts(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups,
-                       const OperatorClock& clock, double load, std::span<const SplitTable> tables, const InsideAxes* inside)
-    : steps_(model, plan), clock_(clock), combines_(inside != nullptr) {
-  const StepTimer timer({groups, clock, tables}, inside);
-  const auto part = [&](UnitKind kind) -> TimedPart& { return parts_[static_cast<std::size_t>(kind)]; };
-  part(UnitKind::input) = timer.timed(steps_.input());
-  part(UnitKind::dense_layer) = timer.timed(steps_.layer(false));
-  if (model.experts) part(UnitKind::expert_layer) = timer.timed(steps_.layer(true, load));
-  part(UnitKind::output) = timer.timed(steps_.output());
-  pipeline_gather_ = timer.timed(steps_.pipeline_gather());
+StageParts::StageParts(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups, const PartClocks& clocks,
+                       double load, std::span<const SplitTable> tables, const InsideAxes* inside)
+    : steps_(model, plan), clock_(clocks.all()), combines_(inside != nullptr) {
+  const auto set = [&](UnitKind kind, const PartPasses& passes) {
+    parts_[static_cast<std::size_t>(kind)] = StepTimer({groups, clocks.of(kind), tables}, inside).timed(passes);
+  };
+  set(UnitKind::input, steps_.input());
+  set(UnitKind::dense_layer, steps_.layer(false));
+  if (model.experts) set(UnitKind::expert_layer, steps_.layer(true, load));
+  set(UnitKind::output, steps_.output());
+  pipeline_gather_ = StepTimer({groups, clock_, tables}, inside).timed(steps_.pipeline_gather());
 }
 
 Duration StageParts::optimizer_time(std::uint64_t parameters) const {

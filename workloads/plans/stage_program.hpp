@@ -46,7 +46,7 @@ class StageParts {
  public:
   /// `load`: of this role's experts over the mean. `tables`: of all-to-alls to experts and back;
   /// empty: they are even. `inside`: what is combined; null: nothing.
-  StageParts(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups, const OperatorClock& clock,
+  StageParts(const TransformerModel& model, const ParallelPlan& plan, const PlanGroups& groups, const PartClocks& clocks,
              double load, std::span<const SplitTable> tables, const InsideAxes* inside);
 
   const TimedPart& of(UnitKind kind) const { return parts_[static_cast<std::size_t>(kind)]; }
@@ -57,8 +57,7 @@ class StageParts {
   bool combines() const { return combines_; }
 
  private:
-  static constexpr std::size_t kind_count = static_cast<std::size_t>(UnitKind::output) + 1;
-  std::array<TimedPart, kind_count> parts_;
+  std::array<TimedPart, unit_kind_count> parts_;
   TrainingSteps steps_;
   OperatorClock clock_;
   std::vector<TimedStep> pipeline_gather_;

@@ -574,6 +574,8 @@ std::uint64_t size_of(PlanAxis axis, const ParallelPlan& plan) {
       return plan.expert_replicas();
     case PlanAxis::embedding:
       return plan.ends_share_a_stage() ? 1 : 2;
+    case PlanAxis::world:
+      return plan.ranks();
   }
   return 1;
 }
@@ -582,6 +584,7 @@ std::uint64_t stride_of(PlanAxis axis, const ParallelPlan& plan) {
   switch (axis) {
     case PlanAxis::tensor:
     case PlanAxis::expert_tensor:
+    case PlanAxis::world:
       return 1;
     case PlanAxis::context:
     case PlanAxis::replicas:
@@ -616,6 +619,8 @@ std::string_view to_text(PlanAxis axis) {
       return "edp";
     case PlanAxis::embedding:
       return "embedding";
+    case PlanAxis::world:
+      return "world";
   }
   return "?";
 }

@@ -45,16 +45,17 @@ enum class PlanAxis : std::uint8_t {
   expert,
   expert_tensor,
   expert_replicas,  ///< of experts
-  embedding         ///< first and last stage, where they share weights
+  embedding,        ///< first and last stage, where they share weights
+  world             ///< all
 };
 
-constexpr std::size_t plan_axis_count = static_cast<std::size_t>(PlanAxis::embedding) + 1;
+constexpr std::size_t plan_axis_count = static_cast<std::size_t>(PlanAxis::world) + 1;
 
 /// Ranks of an axis.
 std::uint64_t size_of(PlanAxis axis, const ParallelPlan& plan);
 /// From one rank of an axis to the next; of `embedding` from the first stage to the last.
 std::uint64_t stride_of(PlanAxis axis, const ParallelPlan& plan);
-/// "tp", "cp", "dp", "pp", "ep", "etp", "edp", "embedding".
+/// "tp", "cp", "dp", "pp", "ep", "etp", "edp", "embedding", "world".
 std::string_view to_text(PlanAxis axis);
 
 /// How long a GPU takes for an operator, and its host to hand one over.

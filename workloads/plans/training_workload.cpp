@@ -38,17 +38,18 @@ Duration compute_time(const TrainingPass& pass, const OperatorClock& clock) {
 }
 
 /// Mean time of the passes of one device, of all its chunks.
-PipelineSizes sizes_of(const TransformerModel& model, const ParallelPlan& plan, const OperatorClock& clock) {
+PipelineSizes sizes_of(const TransformerModel& model, const ParallelPlan& plan, const PartClocks& clocks) {
   const TrainingSteps steps(model, plan);
   PipelineSizes sizes = pipeline_sizes(plan);
-  const auto add = [&](const PartPasses& part, std::int64_t times) {
+  const auto add = [&](UnitKind kind, const PartPasses& part, std::int64_t times) {
+    const OperatorClock& clock = clocks.of(kind);
     sizes.forward += compute_time(part.forward, clock) * times;
     sizes.backward_input += compute_time(part.backward_input, clock) * times;
     sizes.backward_weight += compute_time(part.backward_weight, clock) * times;
   };
   const std::uint64_t dense = model.dense_layers();
-  if (dense > 0) add(steps.layer(false), static_cast<std::int64_t>(dense));
-  if (dense < model.layers) add(steps.layer(true), static_cast<std::int64_t>(model.layers - dense));
+  if (dense > 0) add(UnitKind::dense_layer, steps.layer(false), static_cast<std::int64_t>(dense));
+  if (dense < model.layers) add(UnitKind::expert_layer, steps.layer(true), static_cast<std::int64_t>(model.layers - dense));
   // A schedule needs times above 0.
   const auto mean = [&](Duration whole) { return std::max(scaled(whole, 1, plan.pipeline), Duration::ns(1)); };
   sizes.forward = mean(sizes.forward);
@@ -104,18 +105,18 @@ void add_split_tables(Workload& workload, const TransformerModel& model, const P
 
 }  // namespace
 
-PipelineOrder pipeline_order(const TransformerModel& model, const ParallelPlan& plan, const OperatorClock& clock,
+PipelineOrder pipeline_order(const TransformerModel& model, const ParallelPlan& plan, const PartClocks& clocks,
                              const SourcePlace& place) {
   if (plan.pipeline == 1) return one_after_the_other(static_cast<std::uint32_t>(plan.microbatches()));
   const Module<PipelineScheduleMaker>& module = find_module(pipeline_schedules(), plan.schedule, place);
   PipelineScheduleResult result =
-      module.make.make(sizes_of(model, plan, clock), ParamSet(std::string(module.info.name), module.info.params));
+      module.make.make(sizes_of(model, plan, clocks), ParamSet(std::string(module.info.name), module.info.params));
   if (const auto* broken = std::get_if<BrokenScheduleRule>(&result)) fail("bad-plan", broken->rule, place, broken->help);
   return std::get<PipelineSchedule>(std::move(result)).order;
 }
 
 Workload make_training_workload(const std::string& name, const TransformerModel& model, const ParallelPlan& plan,
-                                const OperatorClock& clock, const SourcePlace& place, const InsideAxes* inside) {
+                                const PartClocks& clocks, const SourcePlace& place, const InsideAxes* inside) {
   const bool is_uneven = model.experts && plan.expert > 1 && !model.experts->load_shares.empty();
   const std::vector<double> loads = is_uneven ? expert_rank_loads(*model.experts, plan.expert) : std::vector<double>{1.0};
   const std::uint64_t ops = steps_per_microbatch(model, plan) * plan.microbatches() * loads.size();
@@ -123,7 +124,7 @@ Workload make_training_workload(const std::string& name, const TransformerModel&
     fail("too-large", fmt::format("an iteration would have about {} ops", ops), place,
          fmt::format("at most {}: a smaller global batch has the same pipeline with fewer microbatches", ops_max));
   }
-  const PipelineOrder order = pipeline_order(model, plan, clock, place);
+  const PipelineOrder order = pipeline_order(model, plan, clocks, place);
 
   Workload workload = start_workload(name, static_cast<std::uint32_t>(plan.ranks()));
   const PlanGroups groups(workload, model, plan);
@@ -131,7 +132,7 @@ Workload make_training_workload(const std::string& name, const TransformerModel&
   for (std::size_t position = 0; position < loads.size(); ++position) {
     // A mean load is 1.
     const double load = is_uneven ? loads[position] * static_cast<double>(loads.size()) : 1.0;
-    const StageParts parts(model, plan, groups, clock, load, workload.splits, inside);
+    const StageParts parts(model, plan, groups, clocks, load, workload.splits, inside);
     for (std::uint32_t stage = 0; stage < plan.pipeline; ++stage) {
       workload.roles.push_back(stage_program(model, plan, groups, parts, order, stage));
       workload.role_names.push_back(is_uneven ? fmt::format("stage{}.experts{}", stage, position) : fmt::format("stage{}", stage));

@@ -18,7 +18,7 @@
 //              them (of the iteration before, as iterations are alike) or, unless
 //              overlap_parameters, after the optimizer. ZeRO 3: layer by layer before each use, one
 //              layer ahead.
-// Threads: pure functions; the clock is called from the caller's thread.
+// Threads: pure functions; clocks are called from the caller's thread.
 #pragma once
 
 #include <array>
@@ -29,6 +29,7 @@
 #include "workloads/dag/dag_fwd.hpp"
 #include "workloads/models/operator.hpp"
 #include "workloads/plans/parallel_plan.hpp"
+#include "workloads/plans/part_clocks.hpp"
 #include "workloads/plans/training_steps.hpp"
 #include "workloads/schedules/pipeline_execution.hpp"
 
@@ -44,12 +45,12 @@ struct InsideAxes {
 /// Order of the passes of every device; of one stage, one microbatch after the other. Requires: the
 /// plan breaks no rule. Throws InputError [bad-plan] at `place` for a schedule that does not exist
 /// for these numbers.
-PipelineOrder pipeline_order(const TransformerModel& model, const ParallelPlan& plan, const OperatorClock& clock,
+PipelineOrder pipeline_order(const TransformerModel& model, const ParallelPlan& plan, const PartClocks& clocks,
                              const SourcePlace& place);
 
 /// Throws InputError [bad-plan] as pipeline_order() does, [too-large] for more ops than a workload
 /// may have. `inside`: what is combined; null: nothing.
 Workload make_training_workload(const std::string& name, const TransformerModel& model, const ParallelPlan& plan,
-                                const OperatorClock& clock, const SourcePlace& place, const InsideAxes* inside = nullptr);
+                                const PartClocks& clocks, const SourcePlace& place, const InsideAxes* inside = nullptr);
 
 }  // namespace weft

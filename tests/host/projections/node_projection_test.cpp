@@ -6,6 +6,7 @@
 
 #include "host/projections/collective_formulas.hpp"
 #include "tests/host/projections/small_training.hpp"
+#include "workloads/plans/reduced_plan.hpp"
 
 namespace weft::node_projection_test {
 namespace {
@@ -144,7 +145,7 @@ TEST(NodeProjection, TwiceTheNodesHaveHalfOfTheMicrobatches) {
 // PP' = 1 on the bench: 3 stages are added, with 2 x 16 transfers each.
 TEST(NodeProjection, PublishedTransfersOfAddedStages) {
   const SmallProjection small;
-  const ReducedTraining bench = std::get<ReducedTraining>(reduce_to(small.model, small.plan, 2));
+  const ReducedPlan bench = std::get<ReducedPlan>(reduced_plan(small.model, small.plan, {.gpus = 2}));
   ASSERT_EQ(bench.plan.pipeline, 1U);
   ASSERT_EQ(bench.plan.tensor, 2U);
   const NodeProjection with = small.on(1, Arithmetic::as_published);

@@ -1,90 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/projections/node_reduction.hpp"
+#include "host/projections/layer_times.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "core/check.hpp"
 #include "host/projections/collective_formulas.hpp"
 #include "host/projections/gpu_subgraphs.hpp"
+#include "workloads/plans/pass_cost.hpp"
 
 namespace weft {
 
 namespace {
-
-/// Divisors of a number but itself, the largest first.
-std::vector<std::uint32_t> smaller_divisors(std::uint32_t number) {
-  std::vector<std::uint32_t> divisors;
-  for (std::uint32_t divisor = number / 2; divisor > 0; --divisor) {
-    if (number % divisor == 0) divisors.push_back(divisor);
-  }
-  return divisors;
-}
-
-class PlanReducer {
- public:
-  PlanReducer(const TransformerModel& model, const ParallelPlan& plan, std::uint64_t gpus) : reduced_{model, plan}, gpus_(gpus) {}
-
-  std::variant<ReducedTraining, std::string> reduce() {
-    const std::uint64_t microbatches = plan().microbatches();
-    const ParallelPlan target = plan();
-    if (!fits()) reduce_pipeline();
-    if (reduced_.model.experts) reduce_experts(target.expert);
-    reduce_tensor(target);
-    if (!fits()) {
-      return fmt::format("context_parallel = {} needs {} GPUs, and the bench has {}: it is not reduced", plan().context,
-                         ranks_min(plan()), gpus_);
-    }
-    fill_data(target.data);
-    plan().global_batch = microbatches * plan().microbatch * plan().data;
-    return std::move(reduced_);
-  }
-
- private:
-  ParallelPlan& plan() { return reduced_.plan; }
-  bool fits() { return ranks_min(plan()) <= gpus_; }
-
-  void reduce_pipeline() {
-    plan().pipeline = 1;
-    plan().chunks = 1;
-    plan().placement = ChunkPlacement::loop;
-    plan().layout = {{0, reduced_.model.layers}};
-  }
-
-  void reduce_experts(std::uint32_t before) {
-    for (const std::uint32_t ranks : smaller_divisors(before)) {
-      if (fits()) break;
-      plan().expert = ranks;
-    }
-    if (plan().expert == before) return;
-    ExpertBlock& experts = *reduced_.model.experts;
-    experts.count = experts.count / before * plan().expert;
-    experts.load_shares.clear();
-  }
-
-  void reduce_tensor(const ParallelPlan& target) {
-    for (const std::uint32_t ranks : smaller_divisors(target.tensor)) {
-      if (fits()) return;
-      plan().tensor = ranks;
-      plan().expert_tensor = std::gcd(target.expert_tensor, ranks);
-      if (ranks == 1) plan().sequence_parallel = false;
-    }
-  }
-
-  /// As many replicas as there are GPUs for, and as the plan has.
-  void fill_data(std::uint32_t before) {
-    const std::uint64_t replica = std::uint64_t{plan().tensor} * plan().context * plan().pipeline;
-    const std::uint64_t least = ranks_min(plan()) / replica;
-    const std::uint64_t most = std::min<std::uint64_t>(gpus_ / replica, before);
-    plan().data = static_cast<std::uint32_t>(std::max(least, most / least * least));
-  }
-
-  ReducedTraining reduced_;
-  std::uint64_t gpus_;
-};
 
 /// Communication of one pass of a part.
 struct PartCommunication {
@@ -132,8 +58,19 @@ class Restorer {
 
 }  // namespace
 
-std::variant<ReducedTraining, std::string> reduce_to(const TransformerModel& model, const ParallelPlan& plan, std::uint64_t gpus) {
-  return PlanReducer(model, plan, gpus).reduce();
+LayerTimes timed_layers(const TransformerModel& model, const ParallelPlan& plan, const PartClocks& operators,
+                        const AxisClock& network) {
+  const TrainingSteps steps(model, plan);
+  const auto part = [&](UnitKind kind, const PartPasses& passes) -> PartTimes {
+    const OperatorClock& clock = operators.of(kind);
+    return {cost_of(passes.forward, clock, network).time, cost_of(passes.backward, clock, network).time};
+  };
+  LayerTimes times;
+  times.input = part(UnitKind::input, steps.input());
+  if (model.dense_layers() > 0) times.dense_layer = part(UnitKind::dense_layer, steps.layer(false));
+  if (model.experts) times.expert_layer = part(UnitKind::expert_layer, steps.layer(true));
+  times.output = part(UnitKind::output, steps.output());
+  return times;
 }
 
 Bytes expert_message(const TransformerModel& model, const ParallelPlan& plan) {
@@ -158,25 +95,30 @@ LayerTimes restored(const LayerTimes& times, const TransformerModel& model, cons
 }
 
 std::vector<PositionTimes> position_times(const LayerTimes& times, const TransformerModel& model, const ParallelPlan& plan,
-                                          Duration transfer) {
+                                          Duration transfer, Arithmetic arithmetic) {
   std::vector<PositionTimes> positions;
   for (std::size_t i = 0; i < plan.layout.size(); ++i) {
     PartTimes sum;
-    const auto add = [&](const PartTimes& part, std::uint64_t count) {
+    Duration again;
+    const auto add = [&](const PartTimes& part, std::uint64_t count, std::uint64_t recomputed) {
       sum.forward += part.forward * static_cast<std::int64_t>(count);
       sum.backward += part.backward * static_cast<std::int64_t>(count);
+      again += part.forward * static_cast<std::int64_t>(recomputed);
     };
     const LayerRange& range = plan.layout[i];
     const std::uint64_t experts = expert_layers_in(model, range);
-    if (i == 0) add(times.input, 1);
-    add(times.dense_layer, range.count - experts);
-    add(times.expert_layer, experts);
-    if (i + 1 == plan.layout.size()) add(times.output, 1);
+    const std::uint64_t dense = range.count - experts;
+    // Dense layers come first, and the first layers of a chunk are computed again.
+    const std::uint64_t recomputed = arithmetic == Arithmetic::as_published ? 0 : recomputed_layers(plan, range);
+    if (i == 0) add(times.input, 1, 0);
+    add(times.dense_layer, dense, std::min(recomputed, dense));
+    add(times.expert_layer, experts, recomputed - std::min(recomputed, dense));
+    if (i + 1 == plan.layout.size()) add(times.output, 1, 0);
     const Duration half = scaled(sum.backward, 1, 2);
     positions.push_back({.forward = sum.forward,
-                         .backward_input = half,
+                         .backward_input = half + again,
                          .backward_weight = sum.backward - half,
-                         .backward = sum.backward,
+                         .backward = sum.backward + again,
                          .forward_transfer = transfer,
                          .backward_transfer = transfer});
   }

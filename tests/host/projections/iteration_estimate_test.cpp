@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Iteration estimate: small plans by hand, and what holds for all plans.
+#include "host/projections/iteration_estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "tests/host/projections/small_training.hpp"
+#include "workloads/plans/plan_units.hpp"
+
+namespace weft::iteration_estimate_test {
+namespace {
+
+const SourcePlace place = SourcePlace::named("test");
+
+/// Every operator takes 10 us, the optimizer 1 ms.
+Duration ten_us(const Operator& op, OperatorPass) {
+  return std::holds_alternative<OptimizerStep>(op.shape) ? Duration::ms(1) : Duration::us(10);
+}
+
+/// Every collective takes so long, every message as well.
+AxisClock constant_network(Duration collective, Duration message) {
+  return {[collective](PlanAxis, CollectiveType, Bytes) { return collective; }, [message](PlanAxis, Bytes) { return message; }};
+}
+
+AxisClock free_network() { return constant_network(Duration::zero(), Duration::zero()); }
+
+ExplainedIteration explained(const TransformerModel& model, const ParallelPlan& plan, const AxisClock& network) {
+  return explain_iteration(model, plan, pipeline_order(model, plan, ten_us, place), ten_us, network);
+}
+
+Duration sum_of_parts(const IterationEstimate& one) {
+  return one.compute + one.communication + one.pipeline + one.gradients + one.parameters + one.optimizer;
+}
+
+const AxisTime& axis(const IterationEstimate& estimate, PlanAxis axis) { return estimate.axes[static_cast<std::size_t>(axis)]; }
+
+Duration compute_of(const PartPasses& part) {
+  return cost_of(part.forward, ten_us, free_network()).compute + cost_of(part.backward, ten_us, free_network()).compute;
+}
+
+/// Of a microbatch in all layers.
+Duration compute_of_all(const TransformerModel& model, const ParallelPlan& plan) {
+  const TrainingSteps steps(model, plan);
+  return compute_of(steps.input()) + compute_of(steps.output()) +
+         compute_of(steps.layer(false)) * static_cast<std::int64_t>(model.layers);
+}
+
+// One GPU: 16 microbatches, one after the other, and the optimizer.
+TEST(IterationEstimate, OneGpuComputes) {
+  const TransformerModel model = small_training::model(4);
+  const ParallelPlan plan = small_training::plan(model, {"tensor_parallel=1", "pipeline_parallel=1", "data_parallel=1"});
+  const IterationEstimate estimate = estimate_iteration(model, plan, ten_us, free_network(), place);
+  EXPECT_EQ(estimate.compute, compute_of_all(model, plan) * 16);
+  EXPECT_EQ(estimate.optimizer, Duration::ms(1));
+  EXPECT_EQ(estimate.iteration, estimate.compute + Duration::ms(1));
+}
+
+// TP 2 without sequence parallelism: two sums in each direction of a layer, one behind the
+// embedding, one of the output layer's gradient. Backward ones go beside gradients of weights (10 us
+// each), so that 20 us of the 30 remain.
+TEST(IterationEstimate, TensorSums) {
+  const TransformerModel model = small_training::model(4);
+  const ParallelPlan plan = small_training::plan(model, {"pipeline_parallel=1", "data_parallel=1"});
+  const AxisClock network = constant_network(Duration::us(30), Duration::zero());
+  const IterationEstimate estimate = estimate_iteration(model, plan, ten_us, network, place);
+  const std::int64_t microbatches = 16;
+  EXPECT_EQ(axis(estimate, PlanAxis::tensor).busy, Duration::us(30) * (4 * 4 + 2) * microbatches);
+  const Duration hidden = Duration::us(10) * (2 * 4 + 1) * microbatches;
+  EXPECT_EQ(axis(estimate, PlanAxis::tensor).exposed, axis(estimate, PlanAxis::tensor).busy - hidden);
+  EXPECT_EQ(estimate.communication, axis(estimate, PlanAxis::tensor).exposed);
+  // The norm of the gradients is added up among both.
+  EXPECT_EQ(axis(estimate, PlanAxis::world).exposed, Duration::us(30));
+  EXPECT_EQ(estimate.optimizer, Duration::ms(1) + Duration::us(30));
+}
+
+// PP 4 without communication: the first stage waits for (P - 1) passes of the others.
+TEST(IterationEstimate, TheBubbleIsOfTheOtherStages) {
+  const TransformerModel model = small_training::model(8);
+  const ParallelPlan plan = small_training::plan(model, {"tensor_parallel=1", "data_parallel=1", "global_batch=8"});
+  const IterationEstimate estimate = estimate_iteration(model, plan, ten_us, free_network(), place);
+  const TrainingSteps steps(model, plan);
+  const Duration layers = compute_of(steps.layer(false)) * 2;
+  EXPECT_EQ(estimate.stage, compute_of(steps.input()) > compute_of(steps.output()) ? 0U : 3U);
+  // Behind the steady state of the longest stage come the first passes of the others and their last.
+  EXPECT_GE(estimate.pipeline, layers * 3);
+  EXPECT_LE(estimate.pipeline, layers * 3 + compute_of(steps.input()) + compute_of(steps.output()));
+}
+
+// DP 2, ZeRO 0, no overlap: one bucket of everything is reduced behind the last pass.
+TEST(IterationEstimate, GradientsComeAfterTheLastPass) {
+  const TransformerModel model = small_training::model(4);
+  const std::vector<std::string> base = {"tensor_parallel=1", "pipeline_parallel=1", "data_parallel=2"};
+  std::vector<std::string> apart = base;
+  apart.emplace_back("overlap_gradients=false");
+  const ParallelPlan plan = small_training::plan(model, apart);
+  const AxisClock network = constant_network(Duration::us(700), Duration::zero());
+  const ExplainedIteration iteration = explained(model, plan, network);
+  EXPECT_EQ(iteration.estimate.gradients, Duration::us(700));
+  ASSERT_EQ(iteration.communication.size(), 2U);
+  EXPECT_EQ(iteration.communication[0].purpose, "gradients");
+  EXPECT_EQ(iteration.communication[0].what, "all_reduce");
+  EXPECT_EQ(iteration.communication[0].count, 1U);
+  EXPECT_EQ(iteration.communication[0].exposed, Duration::us(700));
+  EXPECT_EQ(iteration.communication[1].axis, PlanAxis::world);
+  // Overlapped, the bucket is full only when the last pass ends: with buckets of one layer most of
+  // it is hidden.
+  std::vector<std::string> small_buckets = base;
+  small_buckets.emplace_back("gradient_bucket=1");
+  const ParallelPlan overlapped = small_training::plan(model, small_buckets);
+  const ExplainedIteration beside = explained(model, overlapped, constant_network(Duration::us(20), Duration::zero()));
+  EXPECT_EQ(beside.communication[0].count, 4U + 2);
+  EXPECT_EQ(beside.communication[0].busy, Duration::us(20) * 6);
+  EXPECT_EQ(beside.communication[0].exposed, Duration::us(20));
+  EXPECT_EQ(beside.estimate.gradients, Duration::us(20));
+}
+
+// Two stages and one microbatch: messages forward and backward, both in the way of the step.
+TEST(IterationEstimate, MessagesOfOneMicrobatchAreExposed) {
+  const TransformerModel model = small_training::model(4);
+  const ParallelPlan plan =
+      small_training::plan(model, {"tensor_parallel=1", "pipeline_parallel=2", "data_parallel=1", "global_batch=1"});
+  const ExplainedIteration iteration = explained(model, plan, constant_network(Duration::zero(), Duration::us(50)));
+  const CommunicationCost& row = iteration.communication.front();
+  EXPECT_EQ(row.axis, PlanAxis::pipeline);
+  EXPECT_EQ(row.count, 1U);  // a stage sends in one direction
+  EXPECT_EQ(row.each(), Duration::us(50));
+  EXPECT_EQ(row.exposed, Duration::us(100));
+}
+
+// --- All plans ---
+
+std::vector<std::string> random_settings(std::mt19937& random) {
+  const auto pick = [&](std::initializer_list<const char*> choices) {
+    return std::string(*(choices.begin() + static_cast<std::ptrdiff_t>(random() % choices.size())));
+  };
+  std::vector<std::string> settings = {
+      "tensor_parallel=" + pick({"1", "2", "4"}),     "context_parallel=" + pick({"1", "2"}),
+      "pipeline_parallel=" + pick({"1", "2", "4"}),   "data_parallel=" + pick({"1", "2"}),
+      "zero_stage=" + pick({"0", "1", "2", "3"}),     "recompute.kind=" + pick({"KEEP", "SELECTIVE", "UNIFORM", "BLOCK"}),
+      "overlap_gradients=" + pick({"true", "false"}), "overlap_parameters=" + pick({"true", "false"}),
+      "overlap_pipeline=" + pick({"true", "false"}),  "gradient_bucket=" + pick({"1", "100000", "100000000"})};
+  if (settings[0] != "tensor_parallel=1") settings.push_back("sequence_parallel=" + pick({"true", "false"}));
+  if (settings[2] == "pipeline_parallel=4")
+    settings.push_back("schedule=" + pick({"1f1b", "gpipe", "zb_h1", "zbv", "interleaved_1f1b"}));
+  if (settings.back() == "schedule=interleaved_1f1b") settings.emplace_back("virtual_pipeline=2");
+  return settings;
+}
+
+/// Everything that any rank does, one after the other.
+Duration serial_time(const TransformerModel& model, const ParallelPlan& plan, const AxisClock& network) {
+  const TrainingSteps steps(model, plan);
+  const auto microbatches = static_cast<std::int64_t>(plan.microbatches());
+  const auto all_of = [&](const TrainingPass& pass) {
+    const PassCost cost = cost_of(pass, ten_us, network);
+    Duration sum = cost.compute;
+    for (const AxisTime& one : cost.axes) sum += one.busy;
+    return sum;
+  };
+  Duration sum;
+  for (std::size_t position = 0; position < plan.positions(); ++position) {
+    const std::vector<PlanUnit> units = units_of(model, plan, position);
+    for (const PlanUnit& unit : units) {
+      const PartPasses part = unit.kind == UnitKind::input    ? steps.input()
+                              : unit.kind == UnitKind::output ? steps.output()
+                                                              : steps.layer(unit.kind == UnitKind::expert_layer);
+      const Duration backward = std::max(all_of(part.backward), all_of(part.backward_input) + all_of(part.backward_weight));
+      sum += (all_of(part.forward) * 2 + backward) * microbatches;
+    }
+    for (const GradientBucket& bucket : buckets_of(units, plan)) {
+      const PlanAxis replicas = bucket.is_expert ? PlanAxis::expert_replicas : PlanAxis::replicas;
+      if (size_of(replicas, plan) == 1) continue;
+      const Bytes size = checked_tensor_size(bucket.parameters, plan.precision.reduced_gradients);
+      sum += network.collective(replicas, CollectiveType::all_reduce, size) * (3 * microbatches + 1);
+    }
+    sum += network.message(PlanAxis::pipeline, steps.pipeline_message()) * 2 * microbatches;
+  }
+  sum += network.collective(PlanAxis::world, CollectiveType::all_reduce, Bytes::of(4));
+  return sum + Duration::ms(1);
+}
+
+TEST(IterationEstimate, BoundsOfRandomPlans) {
+  std::mt19937 random(35);
+  const TransformerModel model = small_training::model(8);
+  int tried = 0;
+  for (int round = 0; round < 300; ++round) {
+    const std::vector<std::string> settings = random_settings(random);
+    const AxisClock network = constant_network(Duration::us(static_cast<std::int64_t>(random() % 200)),
+                                               Duration::us(static_cast<std::int64_t>(random() % 200)));
+    std::string what;
+    for (const std::string& setting : settings) what += setting + " ";
+    ExplainedIteration iteration;
+    ParallelPlan plan;
+    try {
+      plan = small_training::plan(model, settings);
+      iteration = explained(model, plan, network);
+    } catch (const InputError&) {
+      continue;  // a plan that breaks a rule
+    }
+    ++tried;
+    const IterationEstimate& estimate = iteration.estimate;
+    EXPECT_EQ(sum_of_parts(estimate), estimate.iteration) << what;
+    EXPECT_GE(estimate.iteration, estimate.compute + estimate.optimizer) << what;
+    EXPECT_LE(estimate.iteration, serial_time(model, plan, network)) << what;
+    for (const Duration part :
+         {estimate.compute, estimate.communication, estimate.pipeline, estimate.gradients, estimate.parameters, estimate.optimizer})
+      EXPECT_GE(part, Duration::zero()) << what;
+    std::array<AxisTime, plan_axis_count> rows = {};
+    for (const CommunicationCost& row : iteration.communication) {
+      if (row.purpose != "activations" || row.axis == PlanAxis::pipeline) continue;
+      EXPECT_LE(row.exposed, row.busy) << what;
+      rows[static_cast<std::size_t>(row.axis)].busy += row.busy;
+      rows[static_cast<std::size_t>(row.axis)].exposed += row.exposed;
+    }
+    for (const PlanAxis one : {PlanAxis::tensor, PlanAxis::context, PlanAxis::expert}) {
+      EXPECT_EQ(rows[static_cast<std::size_t>(one)].busy, axis(estimate, one).busy) << what;
+      EXPECT_EQ(rows[static_cast<std::size_t>(one)].exposed, axis(estimate, one).exposed) << what;
+    }
+  }
+  EXPECT_GT(tried, 150);
+}
+
+}  // namespace
+}  // namespace weft::iteration_estimate_test
