@@ -31,7 +31,8 @@ AxisClock hardware_clock(const HardwareConfig& hardware, const ParallelPlan& pla
   return clock;
 }
 
-HardwareConfig hardware_of(const NetworkFormula& formula, std::uint32_t gpus_per_host, const std::string& name) {
+HardwareConfig hardware_of(const Topology& topology, const NetworkFormula& formula, const std::string& name) {
+  const auto gpus_per_host = static_cast<std::uint32_t>(topology.endpoints_of(HostId(0)).size());
   const auto link = [&](std::uint64_t to) {
     const Bytes small = Bytes::of(1);
     const Bytes large = Bytes::mib(64);
@@ -45,9 +46,15 @@ HardwareConfig hardware_of(const NetworkFormula& formula, std::uint32_t gpus_per
   hardware.gpus_per_node = hardware.nics_per_node = gpus_per_host;
   const bool has_inside = gpus_per_host > 1;
   const bool has_between = formula.ranks_max() > gpus_per_host;
-  if (has_inside) hardware.inside = link(1);
+  if (has_inside) {
+    hardware.inside = link(1);
+    const GroupLayout host(topology, topology.endpoints_of(HostId(0)));
+    hardware.inside.bandwidth = std::max(hardware.inside.bandwidth, Bandwidth::bps(host.hardware().nvlink_bps));
+  }
   hardware.between = has_between ? link(gpus_per_host) : hardware.inside;
   if (!has_inside) hardware.inside = hardware.between;
+  // A GPU alone has nobody to send to, at whatever rate.
+  if (!has_inside && !has_between) hardware.inside.bandwidth = hardware.between.bandwidth = Bandwidth::gbps(1);
   return hardware;
 }
 

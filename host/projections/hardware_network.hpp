@@ -17,8 +17,9 @@ namespace weft {
 /// Both are copied.
 AxisClock hardware_clock(const HardwareConfig& hardware, const ParallelPlan& plan);
 
-/// Rates and latencies of what two messages between GPUs of a host take, and two between hosts.
-/// Every GPU has its share of the cards. Where there is one host, its own links stand for both.
-HardwareConfig hardware_of(const NetworkFormula& formula, std::uint32_t gpus_per_host, const std::string& name);
+/// Rates and latencies of what two messages between GPUs of a host take, and two between hosts; of
+/// GPUs that are cabled to each other all links together. Every GPU has its share of the cards.
+/// Where there is one host, its own links stand for both. Requires: the formula is the topology's.
+HardwareConfig hardware_of(const Topology& topology, const NetworkFormula& formula, const std::string& name);
 
 }  // namespace weft

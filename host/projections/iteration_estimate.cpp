@@ -148,7 +148,7 @@ class IterationEstimator {
       cost.backward_input += one.backward_input;
       cost.backward_weight += one.backward_weight;
     }
-    const PassCost gather = cost_of(steps_.pipeline_gather(), operators_, network_);
+    const PassCost gather = cost_of(steps_.pipeline_gather(), operators_.all(), network_);
     if (number > 0 && is_elsewhere(number - 1, number)) cost.forward += gather;
     if (number + 1 < plan_.positions() && is_elsewhere(number + 1, number)) {
       cost.backward += gather;

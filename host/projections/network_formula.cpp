@@ -29,10 +29,8 @@ bool NetworkFormula::stays_below_leafs(const GroupLayout& layout, const std::vec
   return true;
 }
 
-const std::vector<GroupLayout>& NetworkFormula::layouts(const StridedGroup& group) {
-  const auto [found, is_new] = layouts_.try_emplace(group);
-  std::vector<GroupLayout>& distinct = found->second;
-  if (!is_new) return distinct;
+template <class Visit>
+void NetworkFormula::visit_groups(const StridedGroup& group, const Visit& visit) const {
   const std::uint64_t span = group.size * group.stride;
   // First and last stage are a group of which only the ends lie in the cluster.
   const std::uint64_t reach = (group.size - 1) * group.stride;
@@ -41,15 +39,24 @@ const std::vector<GroupLayout>& NetworkFormula::layouts(const StridedGroup& grou
   for (std::uint64_t block = 0; block + reach < ranks_max(); block += span) {
     for (std::uint64_t first = block; first < block + group.stride && first + reach < ranks_max(); ++first) {
       for (std::uint64_t i = 0; i < group.size; ++i) members[i] = topology_.endpoints()[first + i * group.stride];
-      GroupLayout layout(topology_, members);
-      if (layout.hardware().oversubscription > 1 && stays_below_leafs(layout, members)) {
-        HostHardware hardware = layout.hardware();
-        hardware.oversubscription = 1;
-        layout.set_hardware(hardware);
-      }
-      if (std::find(distinct.begin(), distinct.end(), layout) == distinct.end()) distinct.push_back(std::move(layout));
+      visit(members);
     }
   }
+}
+
+const std::vector<GroupLayout>& NetworkFormula::layouts(const StridedGroup& group) {
+  const auto [found, is_new] = layouts_.try_emplace(group);
+  std::vector<GroupLayout>& distinct = found->second;
+  if (!is_new) return distinct;
+  visit_groups(group, [&](const std::vector<NodeId>& members) {
+    GroupLayout layout(topology_, members);
+    if (layout.hardware().oversubscription > 1 && stays_below_leafs(layout, members)) {
+      HostHardware hardware = layout.hardware();
+      hardware.oversubscription = 1;
+      layout.set_hardware(hardware);
+    }
+    if (std::find(distinct.begin(), distinct.end(), layout) == distinct.end()) distinct.push_back(std::move(layout));
+  });
   return distinct;
 }
 
@@ -86,15 +93,17 @@ NetworkFormula::Way NetworkFormula::way(NodeId from, NodeId to) const {
   return way;
 }
 
-const std::vector<NetworkFormula::Way>& NetworkFormula::ways(std::uint64_t stride) {
-  const auto [found, is_new] = ways_.try_emplace(stride);
+const std::vector<NetworkFormula::Way>& NetworkFormula::ways(const StridedGroup& group) {
+  const auto [found, is_new] = ways_.try_emplace(group);
   std::vector<Way>& distinct = found->second;
   if (!is_new) return distinct;
-  WEFT_CHECK(stride < ranks_max(), "a message stays on the cluster");
-  for (std::uint64_t rank = 0; rank + stride < ranks_max(); ++rank) {
-    const Way one = way(topology_.endpoints()[rank], topology_.endpoints()[rank + stride]);
-    if (std::find(distinct.begin(), distinct.end(), one) == distinct.end()) distinct.push_back(one);
-  }
+  WEFT_CHECK(group.size > 1, "a message has another end");
+  visit_groups(group, [&](const std::vector<NodeId>& members) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const Way one = way(members[i], members[(i + 1) % members.size()]);
+      if (std::find(distinct.begin(), distinct.end(), one) == distinct.end()) distinct.push_back(one);
+    }
+  });
   return distinct;
 }
 
@@ -105,9 +114,9 @@ Duration NetworkFormula::time_on(const Way& way, Bytes bytes) const {
   return time + flow_.wqe_latency + flow_.receive_latency + way.delay.of(flow_.wire_format.train(bytes));
 }
 
-Duration NetworkFormula::message(std::uint64_t stride, Bytes bytes) {
+Duration NetworkFormula::message(const StridedGroup& group, Bytes bytes) {
   Duration most;
-  for (const Way& one : ways(stride)) most = std::max(most, time_on(one, bytes));
+  for (const Way& one : ways(group)) most = std::max(most, time_on(one, bytes));
   return most;
 }
 

@@ -48,8 +48,9 @@ class NetworkFormula {
   Duration collective(const StridedGroup& group, CollectiveType type, Bytes input);
   /// Whether every group of the kind shares a host, over NVLink.
   bool stays_inside(const StridedGroup& group);
-  /// From a rank to the one `stride` further, the worst of all.
-  Duration message(std::uint64_t stride, Bytes bytes);
+  /// From each rank of a group to the next, and from the last to the first, the worst of all.
+  /// Requires: the group fits, and is of several.
+  Duration message(const StridedGroup& group, Bytes bytes);
   /// From one rank to another. Requires: two of the cluster's ranks.
   Duration message_between(std::uint64_t from, std::uint64_t to, Bytes bytes) const;
 
@@ -65,8 +66,11 @@ class NetworkFormula {
 
   /// Whether members of a rail reach each other without leaving their leaf.
   bool stays_below_leafs(const GroupLayout& layout, const std::vector<NodeId>& members) const;
+  /// Calls with the endpoints of every group of the cluster.
+  template <class Visit>
+  void visit_groups(const StridedGroup& group, const Visit& visit) const;
   const std::vector<GroupLayout>& layouts(const StridedGroup& group);
-  const std::vector<Way>& ways(std::uint64_t stride);
+  const std::vector<Way>& ways(const StridedGroup& group);
   Way way(NodeId from, NodeId to) const;
   Duration time_on(const Way& way, Bytes bytes) const;
 
@@ -75,7 +79,7 @@ class NetworkFormula {
   FlowSettings flow_;
   LinkDelays link_delays_;
   std::map<StridedGroup, std::vector<GroupLayout>> layouts_;
-  std::map<std::uint64_t, std::vector<Way>> ways_;
+  std::map<StridedGroup, std::vector<Way>> ways_;
   std::map<std::tuple<StridedGroup, CollectiveType, std::int64_t>, Duration> collectives_;
 };
 

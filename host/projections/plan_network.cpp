@@ -14,7 +14,7 @@ AxisClock axis_clock(NetworkFormula& formula, const ParallelPlan& plan) {
   clock.collective = [&formula, plan](PlanAxis axis, CollectiveType type, Bytes input) {
     return formula.collective(group_of(axis, plan), type, input);
   };
-  clock.message = [&formula, plan](PlanAxis axis, Bytes bytes) { return formula.message(stride_of(axis, plan), bytes); };
+  clock.message = [&formula, plan](PlanAxis axis, Bytes bytes) { return formula.message(group_of(axis, plan), bytes); };
   return clock;
 }
 

@@ -24,9 +24,9 @@ namespace weft {
 
 struct ClusterRequest {
   std::string name;
-  std::uint64_t gpus = 0;             ///< that are needed
-  std::uint64_t hosts = 0;            ///< that are needed instead, if not 0
-  std::vector<std::string> settings;  ///< "module.param=value"
+  std::uint64_t gpus = 0;                  ///< that are needed
+  std::uint64_t hosts = 0;                 ///< that are needed instead, if not 0
+  std::vector<std::string> settings = {};  ///< "module.param=value"
 };
 
 /// Mode is flow. Throws InputError: what load_scenario() finds, [unknown-cluster] for a name that

@@ -136,7 +136,7 @@ class TrainingProjector {
 
   const HardwareConfig& hardware() {
     if (!hardware_)
-      hardware_ = request_.hardware ? *request_.hardware : hardware_of(formula_, gpus_per_host_, "messages on the cluster");
+      hardware_ = request_.hardware ? *request_.hardware : hardware_of(*request_.cluster.topology, formula_, "messages on the cluster");
     return *hardware_;
   }
 

@@ -32,6 +32,11 @@ double hours(const TrainingProjection& projection, const ProjectionColumn& colum
   return *projection.tokens / tokens_per_s(projection, column) / seconds_per_hour;
 }
 
+std::string hours_text(double hours) {
+  constexpr double whole_from = 1000;
+  return hours < whole_from ? fmt::format("{:.4g}", hours) : fmt::format("{:.0f}", hours);
+}
+
 std::string blame_text(const BlamedLink& blamed) {
   return fmt::format("{} ({}): {} of its share lost for {}", blamed.link,
                      blamed.is_own ? "its own transfers" : fmt::format("since {} started", blamed.trigger),
@@ -75,7 +80,7 @@ std::string training_page(const TrainingProjection& projection) {
   std::string text = fmt::format("{}: {} on {}\n", projection.model, projection.plan, projection.cluster);
   text += fmt::format("{} sequences of {} tokens in {} microbatches; operator times: {}\n", projection.global_batch,
                       projection.sequence, projection.microbatches, projection.operators);
-  text += fmt::format("one replica needs {} at least\n", hosts_text(projection));
+  text += fmt::format("one replica needs at least {}\n", hosts_text(projection));
   if (!projection.network.empty()) text += fmt::format("isolated: collectives by closed forms of {}\n", projection.network);
   if (projection.bench) text += layers_table(*projection.bench, projection.compares_layers);
   text += "\n";
@@ -96,7 +101,7 @@ std::string training_page(const TrainingProjection& projection) {
     add("MFU", [&](const ProjectionColumn& column) { return readable_share(rate(projection, column) / *projection.peak); });
   }
   if (projection.tokens) {
-    add("hours", [&](const ProjectionColumn& column) { return fmt::format("{:.4g}", hours(projection, column)); });
+    add("hours", [&](const ProjectionColumn& column) { return hours_text(hours(projection, column)); });
   }
   add("exposed communication",
       [](const ProjectionColumn& column) { return column.exposed ? readable(column.exposed->in_s()) : std::string(); });
@@ -198,14 +203,14 @@ std::string clusters_page(const std::vector<TrainingProjection>& projections) {
     row.push_back(fmt::format("{:.0f}", tokens_per_s(projection, last) / static_cast<double>(projection.gpus)));
     row.push_back(projection.peak ? readable_share(rate(projection, last) / *projection.peak) : "-");
     if (projection.tokens) {
-      row.push_back(fmt::format("{:.4g}", hours(projection, last)));
-      row.push_back(fmt::format("{:.4g}", hours(projection, last) * static_cast<double>(projection.gpus)));
+      row.push_back(hours_text(hours(projection, last)));
+      row.push_back(hours_text(hours(projection, last) * static_cast<double>(projection.gpus)));
     }
     rows.push_back(std::move(row));
   }
   text += aligned_rows(rows, "  ");
   for (const TrainingProjection& projection : projections) {
-    text += fmt::format("\n{}: {}, {} at least for one replica; operator times: {}\n", projection.cluster, projection.plan,
+    text += fmt::format("\n{}: {}, one replica needs at least {}; operator times: {}\n", projection.cluster, projection.plan,
                         hosts_text(projection), projection.operators);
     for (const ProjectionColumn& column : projection.columns) {
       if (column.blamed) text += fmt::format("link to blame, {}: {}\n", column.name, blame_text(*column.blamed));

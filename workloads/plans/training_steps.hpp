@@ -69,6 +69,7 @@ class OperatorClock {
                                                                                                    Duration dispatch = {})
       : kernels_(std::move(kernels)), dispatch_(dispatch) {}
 
+  explicit operator bool() const { return static_cast<bool>(kernels_); }
   Duration operator()(const Operator& op, OperatorPass pass) const { return kernels_(op, pass); }
   /// Of one operator, by the host: what follows each other on the GPU takes no less.
   Duration dispatch() const { return dispatch_; }

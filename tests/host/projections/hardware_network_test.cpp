@@ -52,7 +52,7 @@ TEST(HardwareNetwork, AxesHaveTheirGroups) {
 TEST(HardwareNetwork, IsWhatMessagesOnTheClusterTake) {
   const auto topology = small_cluster::hosts(2);
   const NetworkFormula formula = small_cluster::formula(*topology);
-  const HardwareConfig found = hardware_of(formula, 8, "cluster");
+  const HardwareConfig found = hardware_of(*topology, formula, "cluster");
   EXPECT_EQ(found.gpus_per_node, 8U);
   EXPECT_NEAR(static_cast<double>(found.inside.bandwidth.in_bps()), 3600e9, 3600e9 * 1e-4);
   EXPECT_LT(found.between.bandwidth, Bandwidth::gbps(400));
@@ -65,7 +65,7 @@ TEST(HardwareNetwork, IsWhatMessagesOnTheClusterTake) {
   }
   // A host alone has its own links for both.
   const auto alone = small_cluster::hosts(1);
-  const HardwareConfig one = hardware_of(small_cluster::formula(*alone), 8, "host");
+  const HardwareConfig one = hardware_of(*alone, small_cluster::formula(*alone), "host");
   EXPECT_EQ(one.between.bandwidth, one.inside.bandwidth);
 }
 

@@ -105,7 +105,8 @@ TEST(LayerTimesOfParts, Positions) {
 TEST(LayerTimesOfParts, RecomputedLayersRunForwardAgain) {
   const TransformerModel model = expert_model();
   const auto last = [&](const char* kind, Arithmetic arithmetic) {
-    const ParallelPlan plan = small_training::plan(model, {"tensor_parallel=1", std::string("recompute.kind=") + kind});
+    const ParallelPlan plan =
+        small_training::plan(model, {"tensor_parallel=1", std::string("recompute.kind=") + kind, "recompute.layers=1"});
     return position_times(test_times(), model, plan, Duration::zero(), arithmetic).back().backward;
   };
   const Duration kept = Duration::us(2 * (2 * 3000 + 4000));
