@@ -100,8 +100,8 @@ class NodeProjector {
     const Bytes message = TrainingSteps(model_, plan_).pipeline_message();
     const bool between_nodes = plan_.stage_ranks() >= hardware_.gpus_per_node;
     const Duration send = send_time(hardware_, between_nodes, message);
-    const std::vector<PositionTimes> positions =
-        position_times(times_, model_, plan_, as_published() ? published_transfer : send, arithmetic_);
+    result_.transfer = as_published() ? published_transfer : send;
+    const std::vector<PositionTimes> positions = position_times(times_, model_, plan_, result_.transfer, arithmetic_);
     result_.base = pipeline_step(least, positions, place_);
     if (as_published()) {
       const std::uint64_t stages_added = plan_.pipeline - std::min(plan_.pipeline, bench_.pipeline);

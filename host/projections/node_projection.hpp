@@ -80,7 +80,7 @@ struct CommunicationRow {
   Bytes message;
   std::uint64_t count = 0;  ///< in an iteration
   Duration each;
-  Duration added;                                          ///< to the step, beyond what layers' times have
+  Duration added;                                          ///< to the step, beyond layers' times
   std::optional<AllReduceFormula> formula = std::nullopt;  ///< of all-reduces the fastest
   std::uint64_t nodes = 1;                                 ///< that a group spans
 
@@ -94,6 +94,7 @@ struct NodeProjection {
   std::uint32_t data_min = 0;  ///< ranks on the fewest nodes
   std::uint32_t data = 0;
   std::uint64_t microbatches = 0;  ///< that were simulated
+  Duration transfer;               ///< between stages, in the pipeline that is simulated
   Duration base;                   ///< pipeline on the fewest nodes
   Duration pipeline;               ///< on `nodes`
   std::vector<CommunicationRow> communication;

@@ -6,8 +6,8 @@
 // any clock. Beside what was published stand the times of the same stages by execute().
 //
 // Model, times in microseconds, for P stages and M microbatches
-//   encoder   F_e = operators + syncs x all-reduce     B_e = operators + syncs x all-reduce + r F_e,
-//             r of the layers are computed again
+//   encoder   F_e = operators + syncs x all-reduce     B_e = operators + syncs x all-reduce
+//             + r F_e, r of the layers are computed again
 //   first     F = embedding + all-reduce + layers F_e  B = embedding + layers B_e
 //   middle    F = layers F_e                           B = layers B_e
 //   last      both with final norm, output layer and loss

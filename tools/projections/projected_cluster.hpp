@@ -5,9 +5,8 @@
 // scenario.
 //
 // Model: CLUSTER is
-//   a server          (`weft modules server`): as many of them as the plan needs GPUs,
-//                     rail-optimised and without oversubscription unless rail_optimized.* says
-//                     otherwise
+//   a server          (`weft modules server`): as many of them as the plan needs GPUs, on rails
+//                     without oversubscription unless rail_optimized.* says otherwise
 //   a topology file   FILE[:format]
 //   a scenario        FILE.textproto, whose jobs are the neighbours
 // Threads: belongs to one thread.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated iteration: a training job on a cluster's fabric, alone or with neighbours, in flow
-// mode.
+// Simulated iteration: a training job on a cluster's fabric in flow mode, alone or with neighbours.
 //
 // Where it sits: `weft project training` prints it beside the estimate, searches take it for the
 // best plans.

@@ -136,7 +136,8 @@ class TrainingProjector {
 
   const HardwareConfig& hardware() {
     if (!hardware_)
-      hardware_ = request_.hardware ? *request_.hardware : hardware_of(*request_.cluster.topology, formula_, "messages on the cluster");
+      hardware_ =
+          request_.hardware ? *request_.hardware : hardware_of(*request_.cluster.topology, formula_, "messages on the cluster");
     return *hardware_;
   }
 
@@ -171,7 +172,15 @@ class TrainingProjector {
       if (const auto* rule = std::get_if<std::string>(&found)) fail("bad-plan", *rule, request_.place);
       return std::get<NodeProjection>(std::move(found));
     };
-    projection_.nodes = NodesComparison{hardware(), on_nodes(Arithmetic::as_published), on_nodes(Arithmetic::physical)};
+    const std::uint64_t gpus = nodes * hardware().gpus_per_node;
+    const auto ranks = [&](DataRankRule rule) { return data_ranks(rule, gpus, plan_); };
+    const GradientSizes gradients = gradient_sizes(model_, plan_, Arithmetic::physical);
+    projection_.nodes = NodesComparison{hardware(),
+                                        on_nodes(Arithmetic::as_published),
+                                        on_nodes(Arithmetic::physical),
+                                        {ranks(DataRankRule::memory), ranks(DataRankRule::performance), ranks(DataRankRule::gpus)},
+                                        gradient_size_by_hidden(model_, plan_),
+                                        gradients.dense + gradients.expert};
   }
 
   const TrainingRequest& request_;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training projection: the time of an iteration of a plan on a cluster, told in several ways side by
-// side.
+// Training projection: the time of an iteration of a plan on a cluster, told in several ways beside
+// each other.
 //
 // Where it sits: `weft project training` fills the request and prints the result.
 //
 // Model
-//   isolated         iteration_estimate.hpp, every collective alone: by the formula of the cluster's
-//                    network, or by the closed forms of a hardware configuration
+//   isolated         iteration_estimate.hpp, every collective alone: by the formula of the network,
+//                    or by the closed forms of a hardware configuration
 //   simulated        the training workload on the fabric (simulated_iteration.hpp)
 //   with neighbours  beside the cluster's other jobs
-// Operators take what the clock says, or what corrects it so that layers take as long as a benchmark
+// Operators take what the clock says, or that corrected so that layers take as long as a benchmark
 // measured. Then, if asked for: the estimators of the literature, and the projection from a node to
 // a cluster as published and as it is right.
 // Threads: one thread per call; the simulation uses as many as it is given.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,7 +32,7 @@ namespace weft {
 struct ProjectionColumn {
   std::string name;  ///< "isolated", "simulated", "with 1 neighbour"
   Duration iteration;
-  std::vector<std::pair<std::string, double>> exposed_s;  ///< by axis, where several overlap each counts
+  std::vector<std::pair<std::string, double>> exposed_s;  ///< by axis; overlapping ones each count
   std::optional<Duration> exposed;                        ///< of all together
   std::optional<BlamedLink> blamed;
   std::uint64_t ranks_simulated = 0;  ///< 0: none
@@ -43,6 +43,9 @@ struct NodesComparison {
   HardwareConfig hardware;
   NodeProjection published;
   NodeProjection right;
+  std::array<double, 3> data_ranks = {};  ///< as published for memory, scaling and GPUs
+  Bytes printed_gradients;                ///< of a rank, as the published example counts them
+  Bytes gradients;                        ///< of a rank, in the type that is reduced
 };
 
 /// A benchmark's layers beside those of the clock, under the benchmark's plan.
@@ -66,9 +69,9 @@ struct TrainingProjection {
   std::uint64_t sequence = 0;      ///< tokens
   std::uint64_t microbatches = 0;
   double operations = 0;                                ///< of an iteration
-  std::optional<double> peak;                           ///< operations per second of a GPU in the type of the products
+  std::optional<double> peak;                           ///< operations/s of a GPU for the products
   std::optional<double> tokens;                         ///< to train on
-  std::vector<std::pair<std::string, Duration>> parts;  ///< of the isolated iteration, which they add up to
+  std::vector<std::pair<std::string, Duration>> parts;  ///< of the isolated iteration
   std::vector<CommunicationCost> communication;         ///< of it
   Duration isolated;
   std::vector<ProjectionColumn> columns;

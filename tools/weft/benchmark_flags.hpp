@@ -32,8 +32,8 @@ struct BenchmarkFlags {
 /// Adds --load-benchmark, --save-benchmark, --benchmark-gpus and --sampler.
 void add_benchmark_flags(CLI::App& command, BenchmarkFlags& flags);
 
-/// Throws InputError [unused-flag] for those of them among `given` that do nothing. `mode`: the flag
-/// that asks for a benchmark, "--mode".
+/// Throws InputError [unused-flag] for those of them among `given` that do nothing. `mode`: the
+/// flag that asks for a benchmark, "--mode".
 void check_benchmark_uses(const std::set<std::string>& given, std::string_view mode, bool needs_benchmark);
 
 /// The benchmark that flags name, or that the sampler makes now, and where it is from. `asked_by`:

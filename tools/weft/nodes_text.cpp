@@ -74,15 +74,12 @@ Rows communication_rows(const NodesComparison& nodes) {
 }
 
 nlohmann::ordered_json projection_json(const NodeProjection& projection) {
-  nlohmann::ordered_json json = {{"nodes_min", projection.nodes_min},
-                                 {"nodes", projection.nodes},
-                                 {"data_parallel_min", projection.data_min},
-                                 {"data_parallel", projection.data},
-                                 {"microbatches", projection.microbatches},
-                                 {"base_s", projection.base.in_s()},
-                                 {"pipeline_s", projection.pipeline.in_s()},
-                                 {"step_s", projection.step.in_s()},
-                                 {"tokens_per_s_and_gpu", projection.tokens_per_s_per_gpu}};
+  nlohmann::ordered_json json = {
+      {"nodes_min", projection.nodes_min},        {"nodes", projection.nodes},
+      {"data_parallel_min", projection.data_min}, {"data_parallel", projection.data},
+      {"microbatches", projection.microbatches},  {"transfer_s", projection.transfer.in_s()},
+      {"base_s", projection.base.in_s()},         {"pipeline_s", projection.pipeline.in_s()},
+      {"step_s", projection.step.in_s()},         {"tokens_per_s_and_gpu", projection.tokens_per_s_per_gpu}};
   json["communication"] = nlohmann::ordered_json::array();
   for (const CommunicationRow& row : projection.communication) {
     nlohmann::ordered_json one = {
@@ -126,7 +123,14 @@ std::string nodes_page(const NodesComparison& nodes) {
   add("nodes", [](const NodeProjection& one) { return fmt::to_string(one.nodes); });
   add("data-parallel ranks, fewest and target",
       [](const NodeProjection& one) { return fmt::format("{} and {}", one.data_min, one.data); });
+  const auto& by_rule = nodes.data_ranks;
+  rows.push_back({"data-parallel ranks for memory, scaling and GPUs",
+                  fmt::format("{:g}, {:g} and {:g}", by_rule[0], by_rule[1], by_rule[2]), fmt::to_string(right.data)});
+  rows.push_back({"gradients of a rank, as its example counts",
+                  readable_bytes(static_cast<double>(nodes.printed_gradients.count())),
+                  readable_bytes(static_cast<double>(nodes.gradients.count()))});
   add("microbatches that are simulated", [](const NodeProjection& one) { return fmt::to_string(one.microbatches); });
+  add("transfer between simulated stages", [](const NodeProjection& one) { return text_of(one.transfer); });
   add("pipeline on the fewest nodes", [](const NodeProjection& one) { return text_of(one.base); });
   add("pipeline on the target", [](const NodeProjection& one) { return text_of(one.pipeline); });
   add("communication listed as critical", [&](const NodeProjection& one) {
@@ -143,7 +147,12 @@ std::string nodes_page(const NodesComparison& nodes) {
 
 nlohmann::ordered_json nodes_json(const NodesComparison& nodes) {
   return {
-      {"links", nodes.hardware.name}, {"as_published", projection_json(nodes.published)}, {"right", projection_json(nodes.right)}};
+      {"links", nodes.hardware.name},
+      {"published_data_ranks", {{"memory", nodes.data_ranks[0]}, {"scaling", nodes.data_ranks[1]}, {"gpus", nodes.data_ranks[2]}}},
+      {"published_gradient_bytes", nodes.printed_gradients.count()},
+      {"gradient_bytes", nodes.gradients.count()},
+      {"as_published", projection_json(nodes.published)},
+      {"right", projection_json(nodes.right)}};
 }
 
 std::string estimates_table(const std::vector<LiteratureEstimate>& estimates) {

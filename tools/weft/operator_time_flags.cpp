@@ -19,7 +19,8 @@
 namespace weft {
 
 void add_operator_time_flags(CLI::App& command, OperatorTimeFlags& flags) {
-  command.add_option("--gpu,--gpu-arch", flags.gpu, "One of `weft modules gpu`; default: that of the cluster's servers")->type_name("GPU");
+  command.add_option("--gpu,--gpu-arch", flags.gpu, "One of `weft modules gpu`; default: that of the cluster's servers")
+      ->type_name("GPU");
   command.add_option("--gpu-clock", flags.clock, "Clock to which the GPU is locked, such as 1.4GHz; default: as the preset says")
       ->type_name("FREQUENCY");
   command

@@ -43,12 +43,13 @@ TEST(HardwareNetwork, AxesHaveTheirGroups) {
   EXPECT_EQ(clock.collective(PlanAxis::replicas, CollectiveType::all_reduce, size), best_all_reduce(hardware(), {2, 1}, size).time);
   EXPECT_EQ(clock.collective(PlanAxis::tensor, CollectiveType::all_gather, size),
             clock.collective(PlanAxis::tensor, CollectiveType::reduce_scatter, size * 4));
-  EXPECT_EQ(clock.collective(PlanAxis::expert, CollectiveType::all_to_all, size), Duration::zero());  // one rank
+  // One rank.
+  EXPECT_EQ(clock.collective(PlanAxis::expert, CollectiveType::all_to_all, size), Duration::zero());
   EXPECT_EQ(clock.message(PlanAxis::pipeline, size), send_time(hardware(), true, size));
   EXPECT_EQ(clock.message(PlanAxis::tensor, size), send_time(hardware(), false, size));
 }
 
-// Hosts of 8 H100: 3,600 Gb/s inside, a card of 400 Gb/s for each GPU, of which headers take a part.
+// Hosts of 8 H100: 3,600 Gb/s inside, a card of 400 Gb/s for each GPU, less its headers.
 TEST(HardwareNetwork, IsWhatMessagesOnTheClusterTake) {
   const auto topology = small_cluster::hosts(2);
   const NetworkFormula formula = small_cluster::formula(*topology);

@@ -84,7 +84,7 @@ TEST(IterationEstimate, TheBubbleIsOfTheOtherStages) {
   const TrainingSteps steps(model, plan);
   const Duration layers = compute_of(steps.layer(false)) * 2;
   EXPECT_EQ(estimate.stage, compute_of(steps.input()) > compute_of(steps.output()) ? 0U : 3U);
-  // Behind the steady state of the longest stage come the first passes of the others and their last.
+  // Beside the steady state of the longest stage stand the first passes of the others.
   EXPECT_GE(estimate.pipeline, layers * 3);
   EXPECT_LE(estimate.pipeline, layers * 3 + compute_of(steps.input()) + compute_of(steps.output()));
 }

@@ -102,7 +102,7 @@ TEST(ModelOperations, SixForEachParameterAndToken) {
   const double tokens = 16 * 128;
   // Causal attention: two products of 128 x 128 / 2 x 64 forward, and twice as much backward or, in
   // one kernel, two and a half times.
-  const double attention_forward = 16 * 2 * 2 * 128.0 * 128 / 2 * 64;
+  const double attention_forward = 16 * 2 * 2 * 128.0 * (128 * 0.5) * 64;
   const double linear = 6 * (8 * layer + output) * tokens;
   const double all = model_operations(model, plan);
   EXPECT_GE(all, linear + 8 * 3 * attention_forward * 0.99);

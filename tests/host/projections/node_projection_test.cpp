@@ -211,6 +211,23 @@ TEST(NodeProjection, AllToAllsOfTheExample) {
   EXPECT_EQ(across->each, all_to_all_time(hardware(4), {8, 4}, Bytes::mib(384)));
 }
 
+// TP 2: four all-reduces of 128 x 64 activations of 2 bytes in each of a stage's 2 layers and 16
+// microbatches. They are in the layers' times.
+TEST(NodeProjection, TensorSumsAreListed) {
+  const SmallProjection small;
+  for (const Arithmetic arithmetic : {Arithmetic::as_published, Arithmetic::physical}) {
+    const NodeProjection projection = small.on(1, arithmetic);
+    const CommunicationRow* sums = row(projection, "all-reduce of tensor ranks");
+    ASSERT_NE(sums, nullptr);
+    EXPECT_EQ(sums->count, 4U * 2 * 16);
+    EXPECT_EQ(sums->message, Bytes::of(16384));
+    EXPECT_EQ(sums->each, best_all_reduce(hardware(), {2, 2}, Bytes::of(16384)).time);
+    EXPECT_TRUE(sums->formula);
+    EXPECT_EQ(sums->added, Duration::zero());
+  }
+  EXPECT_EQ(small.on(1, Arithmetic::as_published).transfer, Duration::us(100));
+}
+
 TEST(NodeProjection, NamesTheRuleThatNodesBreak) {
   const SmallProjection small;
   const auto refusal = [&](std::uint64_t nodes, std::uint32_t gpus_per_node) {
@@ -221,6 +238,11 @@ TEST(NodeProjection, NamesTheRuleThatNodesBreak) {
   EXPECT_NE(refusal(3, 4).find("does not divide the 12 GPUs of 3 nodes"), std::string::npos);
   EXPECT_NE(refusal(3, 8).find("on 3 nodes microbatch x data_parallel = 1 x 3 does not divide global_batch = 16"),
             std::string::npos);
+  // Layers that were timed with another context parallelism are not brought back.
+  ParallelPlan bench = small.plan;
+  bench.context = 2;
+  const auto other = project_on_nodes(small.model, small.plan, bench, small.times, hardware(), {}, place);
+  EXPECT_NE(std::get<std::string>(other).find("context_parallel = 1 was 2"), std::string::npos);
 }
 
 }  // namespace
