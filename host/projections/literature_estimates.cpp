@@ -137,13 +137,29 @@ std::vector<LiteratureEstimate> precision_estimates(const EstimatedPlan& of) {
   return {estimate("precision-aware", of.plan), estimate("precision-blind", precision_blind(of.plan))};
 }
 
+std::variant<HardwareConfig, std::string> filled_nodes(const HardwareConfig& hardware, const ParallelPlan& plan) {
+  HardwareConfig filled = hardware;
+  if (plan.ranks() < hardware.gpus_per_node) {
+    filled.gpus_per_node = filled.nics_per_node = static_cast<std::uint32_t>(plan.ranks());
+  } else if (plan.ranks() % hardware.gpus_per_node != 0) {
+    return fmt::format("{} GPUs are no whole number of nodes of {}", plan.ranks(), hardware.gpus_per_node);
+  }
+  return filled;
+}
+
 LiteratureEstimate nodes_estimate(const EstimatedPlan& of, const ParallelPlan& bench, const LayerTimes& times,
                                   const SourcePlace& place) {
   LiteratureEstimate estimate{.name = "nodes", .published = {}, .right = {}, .rule = {}};
-  const std::uint64_t nodes = (of.plan.ranks() + of.hardware.gpus_per_node - 1) / of.hardware.gpus_per_node;
+  const auto filled = filled_nodes(of.hardware, of.plan);
+  if (const auto* rule = std::get_if<std::string>(&filled)) {
+    estimate.rule = *rule;
+    return estimate;
+  }
+  const auto& hardware = std::get<HardwareConfig>(filled);
+  const std::uint64_t nodes = of.plan.ranks() / hardware.gpus_per_node;
   const auto on_nodes = [&](Arithmetic arithmetic) -> std::optional<Duration> {
     const auto projection =
-        project_on_nodes(of.model, of.plan, bench, times, of.hardware, {.nodes = nodes, .arithmetic = arithmetic}, place);
+        project_on_nodes(of.model, of.plan, bench, times, hardware, {.nodes = nodes, .arithmetic = arithmetic}, place);
     if (const auto* found = std::get_if<NodeProjection>(&projection)) return found->step;
     estimate.rule = std::get<std::string>(projection);
     return std::nullopt;

@@ -16,6 +16,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/text/diagnostics_fwd.hpp"
@@ -50,6 +51,10 @@ std::vector<LiteratureEstimate> composition_estimates(const EstimatedPlan& of, c
 
 /// With the plan's precision and with everything in FP32.
 std::vector<LiteratureEstimate> precision_estimates(const EstimatedPlan& of);
+
+/// The hardware with nodes that the plan's GPUs fill, smaller ones where it has less than one of
+/// them; or the rule that it breaks.
+std::variant<HardwareConfig, std::string> filled_nodes(const HardwareConfig& hardware, const ParallelPlan& plan);
 
 /// On the plan's own GPUs. Layers were timed under `bench`. Throws as project_on_nodes() does.
 LiteratureEstimate nodes_estimate(const EstimatedPlan& of, const ParallelPlan& bench, const LayerTimes& times,

@@ -165,17 +165,20 @@ class TrainingProjector {
 
   void compare_nodes() {
     const auto [times, bench] = timed();
-    const std::uint64_t nodes = (plan_.ranks() + hardware().gpus_per_node - 1) / hardware().gpus_per_node;
+    const auto filled = filled_nodes(hardware(), plan_);
+    if (const auto* rule = std::get_if<std::string>(&filled)) fail("bad-plan", *rule, request_.place);
+    const auto& links = std::get<HardwareConfig>(filled);
+    const std::uint64_t nodes = plan_.ranks() / links.gpus_per_node;
     const auto on_nodes = [&, &layers = times, &timed_plan = *bench](Arithmetic arithmetic) {
-      auto found = project_on_nodes(model_, plan_, timed_plan, layers, hardware(), {.nodes = nodes, .arithmetic = arithmetic},
-                                    request_.place);
+      auto found =
+          project_on_nodes(model_, plan_, timed_plan, layers, links, {.nodes = nodes, .arithmetic = arithmetic}, request_.place);
       if (const auto* rule = std::get_if<std::string>(&found)) fail("bad-plan", *rule, request_.place);
       return std::get<NodeProjection>(std::move(found));
     };
-    const std::uint64_t gpus = nodes * hardware().gpus_per_node;
+    const std::uint64_t gpus = plan_.ranks();
     const auto ranks = [&](DataRankRule rule) { return data_ranks(rule, gpus, plan_); };
     const GradientSizes gradients = gradient_sizes(model_, plan_, Arithmetic::physical);
-    projection_.nodes = NodesComparison{hardware(),
+    projection_.nodes = NodesComparison{links,
                                         on_nodes(Arithmetic::as_published),
                                         on_nodes(Arithmetic::physical),
                                         {ranks(DataRankRule::memory), ranks(DataRankRule::performance), ranks(DataRankRule::gpus)},

@@ -58,8 +58,7 @@ TEST(LiteratureEstimates, OneGpu) {
   EXPECT_NEAR(precision[0].right->in_us(), own.compute.in_us(), 0.1);
   const LayerTimes times = timed_layers(asked.model, asked.plan, asked.clocks, asked.network);
   const LiteratureEstimate nodes = nodes_estimate(asked.of(), asked.plan, times, place);
-  // A node of 8 GPUs has 8 replicas.
-  EXPECT_NEAR(nodes.right->in_us(), own.compute.in_us() / 8, 1);
+  EXPECT_NEAR(nodes.right->in_us(), own.compute.in_us(), 0.1);
 }
 
 // PP 4 and M 16 on a network that takes no time: dependencies alone decide, and all that are right
@@ -86,7 +85,11 @@ TEST(LiteratureEstimates, SayWhatTheyDoNotKnow) {
   ASSERT_EQ(composition.size(), 1U);
   EXPECT_FALSE(composition[0].published);
   EXPECT_FALSE(composition[0].rule.empty());
-  // 2 x 2 GPUs are half of a node.
+  // Twelve GPUs are a node and a half; four fill a smaller one.
+  ParallelPlan twelve = asked.plan;
+  twelve.data = 6;
+  EXPECT_EQ(std::get<std::string>(filled_nodes(asked.hardware, twelve)), "12 GPUs are no whole number of nodes of 8");
+  EXPECT_EQ(std::get<HardwareConfig>(filled_nodes(asked.hardware, asked.plan)).gpus_per_node, 4U);
   const LayerTimes times = timed_layers(asked.model, asked.plan, asked.clocks, asked.network);
   ParallelPlan bench = asked.plan;
   bench.context = 2;
