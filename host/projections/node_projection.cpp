@@ -118,6 +118,7 @@ class NodeProjector {
                .count = 2 * result_.microbatches,
                .each = send,
                .added = {},
+               .is_listed = false,
                .nodes = between_nodes ? 2U : 1U});
     }
     add_tensor_sums(target);
@@ -143,6 +144,7 @@ class NodeProjector {
              .each = best.time,
              .added = {},
              .formula = best.formula,
+             .is_listed = false,
              .nodes = group.nodes()});
   }
 

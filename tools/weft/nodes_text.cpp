@@ -41,9 +41,12 @@ std::vector<std::string> names_of(const NodesComparison& nodes) {
   return names;
 }
 
-Duration sum_of_totals(const NodeProjection& projection) {
+/// What the published output adds up.
+Duration sum_of_listed(const NodeProjection& projection) {
   Duration sum;
-  for (const CommunicationRow& row : projection.communication) sum += row.total();
+  for (const CommunicationRow& row : projection.communication) {
+    if (row.is_listed) sum += row.total();
+  }
   return sum;
 }
 
@@ -136,7 +139,7 @@ std::string nodes_page(const NodesComparison& nodes) {
   add("communication listed as critical", [&](const NodeProjection& one) {
     Duration added;
     for (const CommunicationRow& row : one.communication) added += row.added;
-    return text_of(&one == &published ? sum_of_totals(one) : added);
+    return text_of(&one == &published ? sum_of_listed(one) : added);
   });
   add("communication in the step", [](const NodeProjection& one) { return text_of(one.step - one.pipeline); });
   add("iteration, without optimizer", [](const NodeProjection& one) { return text_of(one.step); });

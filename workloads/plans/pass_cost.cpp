@@ -45,6 +45,7 @@ struct PassTimeline {
   PassTimeline(const TrainingPass& pass, const OperatorClock& operators, const AxisClock& network, double load) {
     Duration compute_free;
     std::array<Duration, plan_axis_count> axis_free = {};
+    std::array<Duration, plan_axis_count> shift_free = {};
     steps.reserve(pass.size());
     for (const TrainingStep& step : pass) {
       Duration begin;
@@ -67,7 +68,10 @@ struct PassTimeline {
         timed.axis = collective->axis;
       } else {
         const auto& shift = std::get<ShiftStep>(step.what);
-        span.end = begin + network.message(shift.axis, shift.bytes);
+        Duration& free = shift_free[index_of(shift.axis)];
+        span.begin = std::max(begin, free);
+        span.end = span.begin + network.message(shift.axis, shift.bytes);
+        free = span.end;
         timed.axis = shift.axis;
       }
       end = std::max(end, span.end);

@@ -24,10 +24,12 @@ std::string refusal(const ClusterRequest& request) {
 TEST(ProjectedCluster, HasAsManyServersAsThePlanNeeds) {
   EXPECT_EQ(load_cluster({.name = "hgx_h100", .gpus = 20}, place).topology->host_count(), 3U);
   EXPECT_EQ(load_cluster({.name = "hgx_h100", .hosts = 2}, place).topology->endpoints().size(), 16U);
-  EXPECT_EQ(load_cluster({.name = "hgx_h100", .hosts = 2, .settings = {"rail_optimized.gpus_per_host=4"}}, place)
-                .topology->endpoints()
-                .size(),
-            8U);
+  EXPECT_EQ(
+      load_cluster(
+          {.name = "hgx_h100", .hosts = 2, .settings = {"rail_optimized.gpus_per_host=4", "rail_optimized.nics_per_host=4"}}, place)
+          .topology->endpoints()
+          .size(),
+      8U);
 }
 
 TEST(ProjectedCluster, RefusesWhatItDoesNotHave) {

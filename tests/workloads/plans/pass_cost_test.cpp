@@ -60,8 +60,11 @@ TEST(PassCost, WorkHidesWhatIsBesideIt) {
   EXPECT_EQ(axis(other, PlanAxis::expert).exposed, Duration::us(2));
 }
 
-// Shifts go beside each other, also along one axis.
-TEST(PassCost, ShiftsDoNotWaitForEachOther) { EXPECT_EQ(cost({shift(7, {}), shift(7, {})}).time, Duration::us(7)); }
+// All shifts of an axis go to the next rank, one message after the other, beside collectives.
+TEST(PassCost, ShiftsWaitForEachOther) {
+  EXPECT_EQ(cost({shift(7, {}), shift(7, {})}).time, Duration::us(14));
+  EXPECT_EQ(cost({shift(7, {}), collective(PlanAxis::context, 7, {})}).time, Duration::us(7));
+}
 
 TEST(PassCost, LoadsStretchWhatGoesToExperts) {
   TrainingStep exchange = collective(PlanAxis::expert, 10, {});
