@@ -82,7 +82,7 @@ struct CommunicationRow {
   Duration each;
   Duration added;                                          ///< to the step, beyond layers' times
   std::optional<AllReduceFormula> formula = std::nullopt;  ///< of all-reduces the fastest
-  bool is_listed = true;                                   ///< in the published sum of what is critical
+  bool is_listed = true;                                   ///< in the published sum
   std::uint64_t nodes = 1;                                 ///< that a group spans
 
   Duration total() const { return each * static_cast<std::int64_t>(count); }

@@ -30,7 +30,10 @@ class JobSink final : public ResultSink {
     if (row.job == job_ && row.end) ended_ = true;
   }
   void add_iteration(const IterationRow& row) override {
-    if (row.job == job_) iterations_.push_back({row.end - row.start, row.exposed_communication});
+    if (row.job != job_) return;
+    // Ranks that are done early begin the next iteration while others still update.
+    iterations_.push_back({row.end - (iterations_.empty() ? row.start : ended_at_), row.exposed_communication});
+    ended_at_ = row.end;
   }
   void add_communicator(const CommunicatorRow& row) override {
     if (row.job == job_) communicators_.emplace_back(row.communicator, row.exposed_s);
@@ -66,6 +69,7 @@ class JobSink final : public ResultSink {
   std::string job_;
   std::atomic<bool>& ended_;
   std::vector<Iteration> iterations_;
+  Time ended_at_;
   std::vector<std::pair<std::string, double>> communicators_;
   std::optional<BlamedLink> blamed_;
 };

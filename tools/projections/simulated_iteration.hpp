@@ -5,8 +5,9 @@
 // best plans.
 //
 // Model: the job comes first and gets the first GPUs of the cluster's placement; neighbours follow
-// as the scenario submits them. It runs `iterations` iterations, of which the last counts: the
-// first begins with parameters that nobody had to gather. The run ends with the job.
+// as the scenario submits them. It runs `iterations` iterations, of which the last counts, from the
+// end of the one before: ranks that are done early begin the next while others still update. The
+// run ends with the job.
 // Threads: one thread per call.
 #pragma once
 

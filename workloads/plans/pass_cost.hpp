@@ -6,8 +6,9 @@
 //
 // Model: steps run as the training workload has them - computations one after the other, the
 // collectives of an axis one after the other, and so its shifts, which go the same way - each as
-// soon as the steps that it waits for have ended. Exposed is the time of communication that no computation
-// hides; where several axes communicate at a time, each has all of it (host/ranks/exposure).
+// soon as the steps that it waits for have ended. Exposed is the time of communication that no
+// computation hides; where several axes communicate at a time, each has all of it
+// (host/ranks/exposure).
 // Threads: pure functions; clocks are called from the caller's thread.
 #pragma once
 

@@ -35,8 +35,8 @@ SimulationRequest request_of(std::shared_ptr<const Workload> workload) {
   return request;
 }
 
-// A neighbour of eight replicas has two GPUs on the leaf of the last two of the first job: what it
-// sends there shares the uplink.
+// A neighbour of eight replicas has GPUs on the leaf of the first job's last two: what it sends
+// there shares the uplink.
 TEST(SimulatedIteration, NeighboursCostTimeAndAreBlamed) {
   const ScratchFolder folder;
   const TestedPlan tested("llama3_8b", 4, {"data_parallel=8", "global_batch=8", "sequence=1024"}, "hgx_h100");

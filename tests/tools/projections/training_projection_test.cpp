@@ -39,21 +39,21 @@ struct OneAxis {
   double tolerance;
 };
 
-// One axis communicates, all its groups at a time, on links that no two groups share. What differs
-// then is how collectives run: the formula has NCCL's tuner's time, the simulation moves the bytes
-// of its program and pays latencies; on a few per cent of the iteration this is a few per mille.
-// Expert parallelism exchanges with all others at once over NICs, where a transfer's last packets
-// share a card: three per cent.
+// One axis communicates, all its groups at a time, on links that no two groups share. Inside hosts
+// the simulation takes the tuner's times, and messages of pipelines are alone in both: 0.1 %.
+// Between hosts it moves the bytes of collectives' programs step by step, for a third of the
+// iteration with experts and for more than half with context: 1.5 %. Of replicas the last bucket
+// and the first gathers are all that is exposed, 13 % of the iteration: 1 %.
 TEST(TrainingProjection, OneAxisAloneTakesWhatTheFormulaSays) {
   const OneAxis all[] = {
-      {"tensor in a host", "llama3_8b", {"tensor_parallel=8", "data_parallel=1", "sequence_parallel=true"}, "hgx_h100", 0.03},
-      {"context between hosts", "llama3_8b", {"context_parallel=8", "data_parallel=1"}, "gh200", 0.02},
-      {"pipeline in a host", "llama3_8b", {"pipeline_parallel=8", "data_parallel=1"}, "hgx_h100", 0.01},
-      {"pipeline between hosts", "llama3_8b", {"pipeline_parallel=8", "data_parallel=1"}, "gh200", 0.01},
-      {"data in a host", "llama3_8b", {"data_parallel=8"}, "hgx_h100", 0.01},
-      {"data between hosts", "llama3_8b", {"data_parallel=16"}, "hgx_h100", 0.03},
-      {"experts in a host", "mixtral_8x7b", {"expert_parallel=8", "data_parallel=8"}, "hgx_h100", 0.03},
-      {"experts between hosts", "mixtral_8x7b", {"expert_parallel=8", "data_parallel=8"}, "gh200", 0.03}};
+      {"tensor in a host", "llama3_8b", {"tensor_parallel=8", "data_parallel=1", "sequence_parallel=true"}, "hgx_h100", 0.001},
+      {"context between hosts", "llama3_8b", {"context_parallel=8", "data_parallel=1"}, "gh200", 0.015},
+      {"pipeline in a host", "llama3_8b", {"pipeline_parallel=8", "data_parallel=1"}, "hgx_h100", 0.001},
+      {"pipeline between hosts", "llama3_8b", {"pipeline_parallel=8", "data_parallel=1"}, "gh200", 0.001},
+      {"data in a host", "llama3_8b", {"data_parallel=8"}, "hgx_h100", 0.001},
+      {"data between hosts", "llama3_8b", {"data_parallel=16"}, "hgx_h100", 0.01},
+      {"experts in a host", "mixtral_8x7b", {"expert_parallel=8", "data_parallel=8"}, "hgx_h100", 0.002},
+      {"experts between hosts", "mixtral_8x7b", {"expert_parallel=8", "data_parallel=8"}, "gh200", 0.015}};
   for (const OneAxis& one : all) {
     const TestedPlan tested(one.model, 8, one.settings, one.server);
     EXPECT_NEAR(simulated_over_isolated(tested.projection()), 1, one.tolerance) << one.what;
