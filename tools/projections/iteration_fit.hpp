@@ -62,7 +62,8 @@ class IterationEstimates {
   void choose_plan(MeasuredIteration& iteration);
 
   std::vector<MeasuredIteration> iterations_;
-  std::map<std::string, std::unique_ptr<Clock>> clocks_;  ///< of the settings that were asked for last
+  /// Of the settings that were asked for last.
+  std::map<std::string, std::unique_ptr<Clock>> clocks_;
   std::string clocks_settings_;
   std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<Network>> networks_;
 };
