@@ -266,6 +266,7 @@ std::vector<Group> read_all(const std::string& data) {
 /// Whoever measured on GH200 had FlashAttention-2.
 AnalyticalSettings settings_for(const Group& group) {
   AnalyticalSettings settings = default_settings<AnalyticalSettings>(analytical_params());
+  settings.load = GpuLoad::kernels;
   settings.kernels = group.kernels;
   settings.attention = AttentionVersion::flash_attention_2;
   return settings;

@@ -27,6 +27,12 @@ ElementType read_type(const std::string& text, const std::string& /*param*/) {
 }
 
 constexpr std::array analytical_rows = {
+    param<&AnalyticalSettings::load>(
+        {.name = "load",
+         .default_text = "training",
+         .choices = "training|kernels",
+         .meaning = "What keeps the GPU's clock down: training, by gpu.training_share, or kernels that are measured one at a time.",
+         .origin = "operator times are for iterations here"}),
     param<&AnalyticalSettings::kernels>(
         {.name = "kernels",
          .default_text = "fused",
@@ -138,7 +144,9 @@ KernelFusion AnalyticalSettings::kernels_of(RowOperator what) const {
   return loss == LossKernels::eager ? KernelFusion::eager : KernelFusion::fused;
 }
 
-AnalyticalTimes::AnalyticalTimes(Gpu gpu, const AnalyticalSettings& settings) : gpu_(std::move(gpu)), settings_(settings) {}
+AnalyticalTimes::AnalyticalTimes(Gpu gpu, const AnalyticalSettings& settings) : gpu_(std::move(gpu)), settings_(settings) {
+  if (settings_.load == GpuLoad::training) gpu_.sustained_clock_hz *= gpu_.training_share;
+}
 
 std::string AnalyticalTimes::origin() const { return "analytical: " + gpu_.preset; }
 

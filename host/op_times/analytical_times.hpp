@@ -32,7 +32,11 @@ namespace weft {
 /// In the order of the choices of analytical.loss.
 enum class LossKernels : std::uint8_t { as_others, fused, eager };
 
+/// In the order of the choices of analytical.load.
+enum class GpuLoad : std::uint8_t { training, kernels };
+
 struct AnalyticalSettings {
+  GpuLoad load = GpuLoad::training;
   KernelFusion kernels = KernelFusion::fused;
   LossKernels loss = LossKernels::as_others;
 
@@ -59,6 +63,7 @@ class AnalyticalTimes final : public OperatorTimes {
   /// Why there is no time: "h100_sxm has no FP4"; none where there is one.
   std::optional<std::string> missing(const Operator& op, OperatorPass pass) const;
 
+  /// With the clock that the load leaves.
   const Gpu& gpu() const { return gpu_; }
 
  private:

@@ -165,6 +165,9 @@ constexpr std::array gpu_rows = {
                                 .origin = preset_origin}),
     share_row<&Gpu::matmul_efficiency>("matmul_efficiency", "0.98",
                                        "Share of the peak at the sustained clock that the main loop of a tile reaches."),
+    share_row<&Gpu::training_share>("training_share", "0.82",
+                                    "Share of sustained_clock that is left in training, where kernels follow each other without "
+                                    "pause on all GPUs of a host (analytical.load)."),
     share_row<&Gpu::unaligned_efficiency>(
         "unaligned_efficiency", "0.3", "Share of that which is left where rows of matrices do not begin at multiples of 16 bytes."),
     share_row<&Gpu::vector_efficiency>("vector_efficiency", "0.755", "The same for FP32 on vector units, which run at peak_clock."),

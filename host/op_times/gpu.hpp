@@ -6,8 +6,8 @@
 //
 // Model: rate of products in a type = peak x sustained clock / peak clock x matmul_efficiency.
 // Peaks are dense (no structured sparsity) and hold at peak_clock. sustained_clock is what is left
-// under the power limit while matrix units are busy. FP32 is not slowed: vector units run at
-// peak_clock, at vector_efficiency of the peak. Where `clock` is given, neither is faster. Bytes
+// under the power limit while matrix units are busy; in training training_share of that. FP32 is
+// not slowed: vector units run at peak_clock, at vector_efficiency of the peak. Where `clock` is given, neither is faster. Bytes
 // move at memory_bandwidth x memory_efficiency, at l2_bandwidth where the L2 cache holds them.
 // The efficiencies, overheads and latencies are fitted; their origins say to what.
 // Thread safety: values and constants.
@@ -56,6 +56,7 @@ struct Gpu {
   Bytes shared_memory;  ///< of a multiprocessor
 
   double matmul_efficiency = 0;
+  double training_share = 1;  ///< of sustained_clock
   double unaligned_efficiency = 1;
   double vector_efficiency = 0;
   double memory_efficiency = 0;

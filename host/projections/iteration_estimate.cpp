@@ -342,10 +342,15 @@ class IterationEstimator {
       const bool is_last = ++done[timed.pass.chunk] == sizes_.microbatches;
       if (!plan_.shards_gradients() && !(is_last && plan_.overlap_gradients)) continue;
       const PositionCost& position = positions_[position_at(order, stage, timed.pass.chunk)];
-      Duration at = timed.start.since_start();
+      const auto takes = [&](std::size_t unit) {
+        return timed.pass.kind == PassKind::backward ? backward_of(position, unit)
+                                                     : part(position.units[unit].kind).backward_weight.time;
+      };
+      // What a pass waits for, it waits for before its first unit.
+      Duration at = timed.end.since_start();
+      for (std::size_t unit = 0; unit < position.units.size(); ++unit) at -= takes(unit);
       for (std::size_t unit = position.units.size(); unit-- > 0;) {
-        at += timed.pass.kind == PassKind::backward ? backward_of(position, unit)
-                                                    : part(position.units[unit].kind).backward_weight.time;
+        at += takes(unit);
         for (const GradientBucket& bucket : position.buckets) {
           if (bucket.first_unit == unit) reduce(bucket, at);
         }

@@ -6,6 +6,8 @@
 #include <array>
 #include <deque>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
@@ -14,8 +16,12 @@
 
 namespace weft::analytical_times_test {
 
-AnalyticalTimes times(const std::string& preset) {
-  return {gpu_named(preset, SourcePlace::named("test")), default_settings<AnalyticalSettings>(analytical_params())};
+/// Settings "param=value" on top of kernels that are measured one at a time.
+AnalyticalTimes times(const std::string& preset, const std::vector<std::pair<std::string, std::string>>& settings = {}) {
+  ParamSet params("analytical", analytical_params());
+  params.set("load", "kernels", SourcePlace::named("test"));
+  for (const auto& [name, value] : settings) params.set(name, value, SourcePlace::named("test"));
+  return {gpu_named(preset, SourcePlace::named("test")), filled<AnalyticalSettings>(params)};
 }
 
 ElementType type(std::string_view name) { return element_type_named(name).value(); }
@@ -52,6 +58,44 @@ TEST(AnalyticalTimesTest, BackwardIsBothGradients) {
   EXPECT_EQ(source.time_of(op, OperatorPass::backward_weight), source.time_of(matmul(2048, 12288, 4096), OperatorPass::forward));
 }
 
+// A large product is bound by its main loops, whose rate is in proportion to the clock: in training
+// A100 has 0.88 of it. What memory bounds takes as long.
+TEST(AnalyticalTimesTest, TrainingKeepsTheClockDown) {
+  const AnalyticalTimes kernels = times("a100_sxm_80gb");
+  const AnalyticalTimes training = times("a100_sxm_80gb", {{"load", "training"}});
+  EXPECT_DOUBLE_EQ(training.gpu().sustained_clock_hz, 0.88 * kernels.gpu().sustained_clock_hz);
+  EXPECT_NEAR(seconds(training, matmul(8192, 8192, 65536)) / seconds(kernels, matmul(8192, 8192, 65536)), 1 / 0.88, 0.003);
+  const Operator op{"add", RowWise{.what = RowOperator::residual_add, .rows = 1 << 16, .width = 1 << 12}, type("BF16")};
+  EXPECT_EQ(seconds(training, op), seconds(kernels, op));
+}
+
+// 50,257 columns of 2 B begin at odd multiples of 2 B: forward writes such rows, both gradients
+// read them. Of rows alone any number will do.
+TEST(AnalyticalTimesTest, ProductsWithUnalignedRowsAreSlow) {
+  const AnalyticalTimes source = times("a100_sxm_80gb");
+  for (const OperatorPass pass : {OperatorPass::forward, OperatorPass::backward_input, OperatorPass::backward_weight}) {
+    const double aligned = seconds(source, matmul(8192, 50264, 8192), pass);
+    EXPECT_NEAR(seconds(source, matmul(8192, 50257, 8192), pass) / aligned, 1 / 0.3, 0.1);
+    EXPECT_NEAR(seconds(source, matmul(8192, 8192, 50257), pass) / seconds(source, matmul(8192, 8192, 50264), pass), 1 / 0.3, 0.1);
+  }
+  EXPECT_NEAR(seconds(source, matmul(50257, 8192, 8192)) / seconds(source, matmul(50264, 8192, 8192)), 1, 0.001);
+}
+
+// Eager: 8 + 2 numbers of 4 B and, in FP32, no casts, in 19 kernels more; fused: 3 + 2.
+TEST(AnalyticalTimesTest, LossesHaveKernelsOfTheirOwn) {
+  const Operator loss{"loss", RowWise{.what = RowOperator::cross_entropy, .rows = 1 << 14, .width = 1 << 15}, type("FP32")};
+  const Operator norm{"norm", RowWise{.what = RowOperator::rms_norm, .rows = 1 << 14, .width = 1 << 12}, type("BF16")};
+  const auto both = [&](const AnalyticalTimes& source) {
+    return seconds(source, loss) + seconds(source, loss, OperatorPass::backward);
+  };
+  const AnalyticalTimes fused = times("h100_sxm");
+  const AnalyticalTimes eager_loss = times("h100_sxm", {{"loss", "eager"}});
+  EXPECT_NEAR(both(eager_loss) / both(fused), 10.0 / 5, 0.02);
+  EXPECT_EQ(seconds(eager_loss, norm), seconds(fused, norm));
+  EXPECT_EQ(both(times("h100_sxm", {{"kernels", "eager"}, {"loss", "fused"}})), both(fused));
+  EXPECT_EQ(both(times("h100_sxm", {{"kernels", "eager"}})), both(eager_loss));
+}
+
 // 3 x 2 B of 2^28 elements over 2,039 GB/s x 0.85, and the kernel's overhead.
 TEST(AnalyticalTimesTest, RowsMoveAtTheMemorysRate) {
   const Operator op{"add", RowWise{.what = RowOperator::residual_add, .rows = 1 << 16, .width = 1 << 12}, type("BF16")};
@@ -60,9 +104,7 @@ TEST(AnalyticalTimesTest, RowsMoveAtTheMemorysRate) {
 }
 
 TEST(AnalyticalTimesTest, EagerKernelsAreASetting) {
-  ParamSet params("analytical", analytical_params());
-  params.set("kernels", "eager", SourcePlace::named("test"));
-  const AnalyticalTimes eager(gpu_named("h100_sxm", SourcePlace::named("test")), filled<AnalyticalSettings>(params));
+  const AnalyticalTimes eager = times("h100_sxm", {{"kernels", "eager"}});
   const Operator op{"norm", RowWise{.what = RowOperator::rms_norm, .rows = 1 << 14, .width = 1 << 12}, type("BF16")};
   // 22 B for 4 per element, and more kernels.
   EXPECT_NEAR(seconds(eager, op) / seconds(times("h100_sxm"), op), 22.0 / 4, 0.4);

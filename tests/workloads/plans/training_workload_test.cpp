@@ -9,12 +9,15 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/models/model_reader.hpp"
 #include "workloads/plans/plan_reader.hpp"
 #include "workloads/plans/plan_volumes.hpp"
+#include "workloads/plans/stage_program.hpp"
+#include "workloads/plans/training_steps.hpp"
 
 namespace weft::training_workload_test {
 
@@ -82,6 +85,27 @@ void expect_closed_form(const TransformerModel& model, const ParallelPlan& plan,
 }
 
 }  // namespace
+
+// What follows each other on the GPU takes no less than the host needs to hand it over. Forward of
+// a layer is one step here.
+TEST(TrainingWorkload, HostsThatAreBehindHoldComputationUp) {
+  const TransformerModel model = small_model();
+  const ParallelPlan plan = small_plan(model, {}, 1);
+  const TrainingPass forward = TrainingSteps(model, plan).layer(false).forward;
+  ASSERT_EQ(forward.size(), 1U);
+  const auto& step = std::get<ComputeStep>(forward.front().what);
+  const auto operators = static_cast<std::int64_t>(step.operators.size());
+  const auto kernels = [](const Operator&, OperatorPass) { return Duration::us(10); };
+  EXPECT_EQ(time_of(step, OperatorClock(kernels)), Duration::us(10) * operators);
+  EXPECT_EQ(time_of(step, OperatorClock(kernels, Duration::us(10))), Duration::us(10) * operators);
+  EXPECT_EQ(time_of(step, OperatorClock(kernels, Duration::us(25))), Duration::us(25) * operators);
+  // One long kernel gives the host time for all others.
+  bool is_first = true;
+  const auto one_long = [&](const Operator&, OperatorPass) {
+    return std::exchange(is_first, false) ? Duration::ms(1) : Duration::us(10);
+  };
+  EXPECT_EQ(time_of(step, OperatorClock(one_long, Duration::us(25))), Duration::ms(1) + Duration::us(10) * (operators - 1));
+}
 
 TEST(TrainingWorkload, HasTheBytesOfTheClosedForm) {
   const TransformerModel llama = small_model();
