@@ -141,9 +141,8 @@ MatmulPlan plan_matmul(const Gpu& gpu, MatrixType type, const MatmulProblem& pro
   const std::optional<double> rate = gpu.product_rate(type);
   WEFT_CHECK(rate.has_value(), "the GPU has products of this type");
   const double multiprocessors = gpu.multiprocessors;
-  // Vector units, which have FP32, load single numbers.
-  const bool is_slowed = !problem.is_aligned && type != MatrixType::fp32;
-  const double share = is_slowed ? gpu.unaligned_efficiency : 1.0;
+  // Vector units load elements one by one: NeuSight's FP32 products are as fast either way.
+  const double share = problem.is_aligned || type == MatrixType::fp32 ? 1.0 : gpu.unaligned_efficiency;
   const Machine machine{gpu, multiprocessors, *rate * share / multiprocessors, gpu.l2_bytes_per_s() / multiprocessors,
                         own_reads(gpu.generation)};
 

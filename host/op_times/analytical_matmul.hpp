@@ -15,8 +15,8 @@
 //                rectangle of tiles; A is read again for each column of rectangles (u), B for each
 //                row (v), and one of them once where its part of a rectangle stays in half of the
 //                cache
-//   alignment    where rows in memory do not begin at multiples of 16 bytes, main loops have
-//                unaligned_efficiency of their rate
+//   alignment    where rows in memory do not begin at multiples of 16 bytes, main loops on matrix
+//                units have unaligned_efficiency of their rate
 //   splits       s m n groups partial sums of 4 bytes, written and read, by one more kernel
 //   time         kernel_overhead + max(q tile + latency, memory) [+ splits]
 // The library takes the tile and the number of splits that are fastest, of a short list.

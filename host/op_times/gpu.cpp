@@ -169,7 +169,8 @@ constexpr std::array gpu_rows = {
                                     "Share of sustained_clock that is left in training, where kernels follow each other without "
                                     "pause on all GPUs of a host (analytical.load)."),
     share_row<&Gpu::unaligned_efficiency>(
-        "unaligned_efficiency", "0.3", "Share of that which is left where rows of matrices do not begin at multiples of 16 bytes."),
+        "unaligned_efficiency", "0.3",
+        "Share of that which is left to matrix units where rows do not begin at multiples of 16 bytes."),
     share_row<&Gpu::vector_efficiency>("vector_efficiency", "0.755", "The same for FP32 on vector units, which run at peak_clock."),
     share_row<&Gpu::memory_efficiency>("memory_efficiency", "0.92",
                                        "Share of memory_bandwidth that a kernel reaches that streams."),

@@ -4,11 +4,12 @@
 // Where it sits: `preset` among the parameters below names a GPU of gpu_presets.hpp; each number
 // that is given beside it stands, so that a GPU of one's own is a preset with other numbers.
 //
-// Model: rate of products in a type = peak x sustained clock / peak clock x matmul_efficiency.
-// Peaks are dense (no structured sparsity) and hold at peak_clock. sustained_clock is what is left
+// Model: rate of products in a type = peak x clock / peak clock x matmul_efficiency. Peaks are
+// dense (no structured sparsity) and hold at peak_clock. The clock is sustained_clock, what is left
 // under the power limit while matrix units are busy; in training training_share of that. FP32 is
-// not slowed: vector units run at peak_clock, at vector_efficiency of the peak. Where `clock` is given, neither is faster. Bytes
-// move at memory_bandwidth x memory_efficiency, at l2_bandwidth where the L2 cache holds them.
+// not slowed: vector units run at peak_clock, at vector_efficiency of the peak. Where `clock` is
+// given, neither is faster. Bytes move at memory_bandwidth x memory_efficiency, at l2_bandwidth
+// where the L2 cache holds them.
 // The efficiencies, overheads and latencies are fitted; their origins say to what.
 // Thread safety: values and constants.
 #pragma once
