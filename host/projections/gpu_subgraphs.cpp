@@ -121,8 +121,8 @@ GpuSubgraph gpu_subgraph(const TransformerModel& model, const ParallelPlan& plan
   if (graph.has_input) weights.add(input_components(model, words), 1);
   for (const LayerRange& range : graph.layers) {
     const std::uint64_t experts = expert_layers_in(model, range);
-    weights.add(layer_components(model, false), range.count - experts);
-    weights.add(layer_components(model, true), experts);
+    if (experts < range.count) weights.add(layer_components(model, false), range.count - experts);
+    if (experts > 0) weights.add(layer_components(model, true), experts);
   }
   if (graph.has_output) {
     weights.add(output_components(model, words), 1);

@@ -505,7 +505,7 @@ class IterationEstimator {
     }
     const auto count = static_cast<std::int64_t>(sent);
     const Duration exposed = timeline_.step_time - executed(order, Duration::zero()).step_time;
-    add_row(rows, {PlanAxis::pipeline, message, activations, sent, steps_.pipeline_message() * count, transfer_time() * count,
+    add_row(rows, {PlanAxis::pipeline, message, activations, sent, steps_.pipeline_sent() * count, transfer_time() * count,
                    std::max(exposed, Duration::zero())});
   }
 

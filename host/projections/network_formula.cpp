@@ -45,9 +45,8 @@ void NetworkFormula::visit_groups(const StridedGroup& group, const Visit& visit)
 }
 
 const std::vector<GroupLayout>& NetworkFormula::layouts(const StridedGroup& group) {
-  const auto [found, is_new] = layouts_.try_emplace(group);
-  std::vector<GroupLayout>& distinct = found->second;
-  if (!is_new) return distinct;
+  if (const auto found = layouts_.find(group); found != layouts_.end()) return found->second;
+  std::vector<GroupLayout> distinct;
   visit_groups(group, [&](const std::vector<NodeId>& members) {
     GroupLayout layout(topology_, members);
     if (layout.hardware().oversubscription > 1 && stays_below_leafs(layout, members)) {
@@ -57,19 +56,19 @@ const std::vector<GroupLayout>& NetworkFormula::layouts(const StridedGroup& grou
     }
     if (std::find(distinct.begin(), distinct.end(), layout) == distinct.end()) distinct.push_back(std::move(layout));
   });
-  return distinct;
+  return layouts_.emplace(group, std::move(distinct)).first->second;
 }
 
 Duration NetworkFormula::collective(const StridedGroup& group, CollectiveType type, Bytes input) {
   if (group.size <= 1) return Duration::zero();
-  const auto [found, is_new] = collectives_.try_emplace({group, type, input.count()});
-  if (!is_new) return found->second;
+  const std::tuple question = {group, type, input.count()};
+  if (const auto found = collectives_.find(question); found != collectives_.end()) return found->second;
   double most_us = 0;
   for (const GroupLayout& layout : layouts(group)) {
     const std::vector<NcclChoice> choices = tuner_.choices({.type = type, .bytes = input, .layout = &layout});
     most_us = std::max(most_us, choices.front().time_us);
   }
-  return found->second = Duration::from_seconds(most_us * 1e-6);
+  return collectives_.emplace(question, Duration::from_seconds(most_us * 1e-6)).first->second;
 }
 
 bool NetworkFormula::stays_inside(const StridedGroup& group) {
@@ -94,9 +93,8 @@ NetworkFormula::Way NetworkFormula::way(NodeId from, NodeId to) const {
 }
 
 const std::vector<NetworkFormula::Way>& NetworkFormula::ways(const StridedGroup& group) {
-  const auto [found, is_new] = ways_.try_emplace(group);
-  std::vector<Way>& distinct = found->second;
-  if (!is_new) return distinct;
+  if (const auto found = ways_.find(group); found != ways_.end()) return found->second;
+  std::vector<Way> distinct;
   WEFT_CHECK(group.size > 1, "a message has another end");
   visit_groups(group, [&](const std::vector<NodeId>& members) {
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -104,7 +102,7 @@ const std::vector<NetworkFormula::Way>& NetworkFormula::ways(const StridedGroup&
       if (std::find(distinct.begin(), distinct.end(), one) == distinct.end()) distinct.push_back(one);
     }
   });
-  return distinct;
+  return ways_.emplace(group, std::move(distinct)).first->second;
 }
 
 Duration NetworkFormula::time_on(const Way& way, Bytes bytes) const {

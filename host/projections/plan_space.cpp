@@ -44,7 +44,7 @@ class PlanEnumerator {
     for (const std::uint64_t tensor : choices("tensor_parallel", powers_of_two(space_.gpus_per_host))) {
       if (model_.attention.heads() % tensor != 0) continue;
       for (const std::uint64_t context : choices("context_parallel", powers_of_two(context_max))) {
-        if (space_.gpus % (tensor * context) != 0) continue;
+        if (space_.gpus % tensor != 0 || space_.gpus / tensor % context != 0) continue;
         const std::uint64_t rest = space_.gpus / (tensor * context);
         for (const std::uint64_t pipeline : choices("pipeline_parallel", divisors(rest, model_.layers))) {
           if (rest % pipeline == 0) add_pipelines(tensor, context, pipeline);
@@ -56,7 +56,9 @@ class PlanEnumerator {
 
  private:
   std::optional<std::string> set_by_user(std::string_view field) const {
-    for (const std::string& setting : space_.settings) {
+    // As overrides, the last one counts.
+    for (auto at = space_.settings.rbegin(); at != space_.settings.rend(); ++at) {
+      const std::string& setting = *at;
       if (setting.starts_with(field) && setting.substr(field.size(), 1) == "=") return setting.substr(field.size() + 1);
     }
     return std::nullopt;

@@ -113,7 +113,7 @@ class PlanSearch {
       before.push_back(result_.plans[i].estimate.iteration.in_s());
       after.push_back(result_.plans[i].iteration().in_s());
     }
-    result_.correlation = rank_correlation(before, after);
+    if (count > 1) result_.correlation = rank_correlation(before, after);
     std::vector<std::size_t> order(count);
     for (std::size_t i = 0; i < count; ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return after[a] < after[b]; });

@@ -106,11 +106,8 @@ SimulatedIteration simulate_iteration(const Scenario& cluster, const SimulationR
   result.iteration = sink.iterations().back().time;
   result.exposed = sink.iterations().back().exposed;
   result.exposed_s = sink.communicators();
-  result.busiest_link = outcome.summary.busiest_link;
-  result.busiest_utilization = outcome.summary.max_link_utilization;
   result.blamed = sink.blamed();
   result.ranks_simulated = outcome.summary.ranks_simulated;
-  result.wall_s = outcome.summary.run_wall_time_s;
   return result;
 }
 

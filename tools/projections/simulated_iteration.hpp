@@ -39,11 +39,8 @@ struct SimulatedIteration {
   Duration exposed;  ///< communication that no computation hid, mean over ranks
   /// By communicator, seconds of an iteration; where several are under way each counts.
   std::vector<std::pair<std::string, double>> exposed_s;
-  std::string busiest_link;
-  double busiest_utilization = 0;
   std::optional<BlamedLink> blamed;  ///< that cost it most
   std::uint64_t ranks_simulated = 0;
-  double wall_s = 0;
 };
 
 struct SimulationRequest {

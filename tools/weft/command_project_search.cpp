@@ -5,13 +5,16 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,6 +50,19 @@ struct SearchFlags {
   bool json = false;
   bool quiet = false;
 };
+
+/// Tokens in a sequence as the settings say; none if they do not, or not with a number.
+std::optional<std::uint64_t> sequence_of(const std::vector<std::string>& settings) {
+  constexpr std::string_view name = "sequence=";
+  std::optional<std::uint64_t> sequence;
+  for (const std::string& setting : settings) {
+    if (!setting.starts_with(name)) continue;
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(setting.data() + name.size(), setting.data() + setting.size(), value);
+    if (error == std::errc() && value > 0) sequence = value;
+  }
+  return sequence;
+}
 
 /// A line on stderr, twice a second at most.
 class SearchLine {
@@ -97,9 +113,12 @@ int search(const SearchFlags& given) {
   request.space.gpus = flags.gpus;
   request.space.gpus_per_host = static_cast<std::uint32_t>(cluster.topology->endpoints_of(HostId(0)).size());
   const bool says_batch = std::ranges::any_of(flags.settings, [](const auto& text) { return text.starts_with("global_batch="); });
+  if (says_batch && flags.global_batch > 0) {
+    fail("unused-flag", "the global batch is given twice", SourcePlace::named("--global-batch"), "drop it, or --set=global_batch");
+  }
   if (flags.global_batch > 0) flags.settings.push_back(fmt::format("global_batch={}", flags.global_batch));
   if (flags.global_batch == 0 && !says_batch && flags.base.empty()) {
-    const double sequences = tokens_of_iteration / static_cast<double>(model->sequence);
+    const double sequences = tokens_of_iteration / static_cast<double>(sequence_of(flags.settings).value_or(model->sequence));
     flags.settings.push_back(fmt::format("global_batch={:.0f}", std::max(1.0, std::floor(sequences))));
   }
   request.space.settings = flags.settings;

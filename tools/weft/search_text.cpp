@@ -37,20 +37,24 @@ std::string pipeline_text(const ParallelPlan& plan) {
   return plan.chunks > 1 ? fmt::format("{} x {}", plan.pipeline, plan.chunks) : std::to_string(plan.pipeline);
 }
 
+bool has_experts(const SearchPage& page) {
+  return std::ranges::any_of(page.result->plans,
+                             [](const FoundPlan& one) { return one.plan.expert > 1 || one.plan.expert_tensor > 1; });
+}
+
 std::vector<std::string> head(const SearchPage& page) {
-  const bool has_experts = std::ranges::any_of(page.result->plans, [](const FoundPlan& one) { return one.plan.expert > 1; });
   std::vector<std::string> names = {"", "TP", "CP", "PP", "DP"};
-  if (has_experts) names.insert(names.end(), {"EP", "ETP"});
+  if (has_experts(page)) names.insert(names.end(), {"EP", "ETP"});
   names.insert(names.end(), {"ZeRO", "batch", "again", "GiB", "formula", "rank", "simulated", "tokens/s/GPU", "TFLOP/s/GPU"});
   return names;
 }
 
-std::vector<std::string> row(const SearchPage& page, std::size_t i, bool has_experts) {
+std::vector<std::string> row(const SearchPage& page, std::size_t i) {
   const FoundPlan& found = page.result->plans[i];
   const ParallelPlan& plan = found.plan;
   std::vector<std::string> cells = {std::to_string(i + 1), std::to_string(plan.tensor), std::to_string(plan.context),
                                     pipeline_text(plan), std::to_string(plan.data)};
-  if (has_experts) cells.insert(cells.end(), {std::to_string(plan.expert), std::to_string(plan.expert_tensor)});
+  if (has_experts(page)) cells.insert(cells.end(), {std::to_string(plan.expert), std::to_string(plan.expert_tensor)});
   const double seconds = found.iteration().in_s();
   const double gpus = static_cast<double>(page.gpus);
   const double tokens = static_cast<double>(plan.global_batch) * static_cast<double>(plan.sequence);
@@ -65,8 +69,7 @@ std::vector<std::string> row(const SearchPage& page, std::size_t i, bool has_exp
 
 std::string table(const SearchPage& page, const std::vector<std::size_t>& plans) {
   std::vector<std::vector<std::string>> rows = {head(page)};
-  const bool has_experts = rows.front().size() > row(page, plans.front(), false).size();
-  for (const std::size_t i : plans) rows.push_back(row(page, i, has_experts));
+  for (const std::size_t i : plans) rows.push_back(row(page, i));
   return aligned_rows(rows, "  ");
 }
 
@@ -111,7 +114,7 @@ std::string search_page(const SearchPage& page) {
   if (result.plans.empty()) return text;
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < std::min<std::size_t>(page.shown, result.plans.size()); ++i) first.push_back(i);
-  text += "\n" + table(page, first);
+  if (!first.empty()) text += "\n" + table(page, first);
   if (result.correlation) {
     const auto simulated = std::ranges::count_if(result.plans, [](const FoundPlan& one) { return one.simulated.has_value(); });
     text += fmt::format("\n{} simulated; rank correlation of formula and simulation {:.3f}; the best was {} by formula\n",

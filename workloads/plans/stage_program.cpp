@@ -450,7 +450,7 @@ StageParts::StageParts(const TransformerModel& model, const ParallelPlan& plan, 
     parts_[static_cast<std::size_t>(kind)] = StepTimer({groups, clocks.of(kind), tables}, inside).timed(passes);
   };
   set(UnitKind::input, steps_.input());
-  set(UnitKind::dense_layer, steps_.layer(false));
+  if (model.dense_layers() > 0) set(UnitKind::dense_layer, steps_.layer(false));
   if (model.experts) set(UnitKind::expert_layer, steps_.layer(true, load));
   set(UnitKind::output, steps_.output());
   pipeline_gather_ = StepTimer({groups, clock_, tables}, inside).timed(steps_.pipeline_gather());

@@ -102,7 +102,7 @@ void check_workload_fields(const Loading& loading, const scenario::Workload& wor
           "drop it, or add model: and plan:");
   require(workload.set_size() == 0, "workload-source", "set says something about a template, which is not given", place,
           "add template: \"llm\"; `weft modules template` lists them");
-  require(!workload.file().empty(), "missing-field", "a workload needs a file or a template", place,
+  require(!workload.file().empty(), "missing-field", "a workload needs a file, a template, or a model and a plan", place,
           "file: \"my.textproto\", template: \"llm\", or model: and plan:");
   for (int i = 0; i < workload.scale_group_size(); ++i) {
     const scenario::GroupSize& group = workload.scale_group(i);
