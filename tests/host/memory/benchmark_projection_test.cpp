@@ -54,7 +54,7 @@ TEST_F(Anchored, SplitsTheResidual) {
   const BenchmarkResidual residual = benchmark_residual(benchmark, reduced);
   EXPECT_EQ(residual.excess, Bytes::of(3'000));
   EXPECT_EQ(residual.overhead, Bytes::of(7'000));
-  const StageMemory& stage = project_memory(model, plan).worst();
+  const StageMemory stage = project_memory(model, plan).worst();
   const MemoryEstimate estimate = residual.estimate(stage, 0.05);
   EXPECT_EQ(estimate.point, stage.total() + Bytes::of(10'000));
   EXPECT_EQ(estimate.upper, estimate.point + Bytes::of(500));

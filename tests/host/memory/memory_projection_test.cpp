@@ -162,7 +162,7 @@ TEST(MemoryProjection, CountsBytesByPrecision) {
                          Row{"MEGATRON_FP16", 2, 2, 4 + 8}, Row{"MEGATRON_BF16", 2, 4, 4 + 8}}) {
     const ParallelPlan plan =
         plan_named("llama3_8b_nemo", model, {"context_parallel=1", "zero_stage=0", "precision.kind=" + std::string(row.kind)}, 1);
-    const StageMemory& stage = project_memory(model, plan).stages.front();
+    const StageMemory stage = project_memory(model, plan).stages.front();
     const auto held = static_cast<std::int64_t>(stage.held);
     EXPECT_EQ(stage.parameters, Bytes::of(held * row.parameters)) << row.kind;
     EXPECT_EQ(stage.gradients, Bytes::of(held * row.gradients)) << row.kind;
@@ -195,7 +195,7 @@ TEST(MemoryProjection, SharesByZeroStage) {
     const auto share = [&](bool is_shared) {
       return static_cast<std::int64_t>(is_shared ? (held.dense + 15) / 16 + held.expert / 4 : held.all());
     };
-    const StageMemory& stage = project_memory(model, plan).stages.front();
+    const StageMemory stage = project_memory(model, plan).stages.front();
     EXPECT_EQ(stage.held, held.all());
     EXPECT_EQ(stage.optimizer, Bytes::of(12 * share(zero >= 1))) << zero;
     EXPECT_EQ(stage.gradients, Bytes::of(4 * share(zero >= 2))) << zero;
@@ -210,7 +210,8 @@ TEST(MemoryProjection, CountsTiedWeightsInBothStages) {
   const ParallelPlan two = plan_named("llama3_8b_nemo", model, {"context_parallel=1", "pipeline_parallel=2", "global_batch=16"}, 2);
   const std::uint64_t table = padded_vocabulary(model, one) * model.hidden;
   std::uint64_t held = 0;
-  for (const StageMemory& stage : project_memory(model, two).stages) held += stage.held;
+  const MemoryProjection projection = project_memory(model, two);
+  for (const StageMemory& stage : projection.stages) held += stage.held;
   EXPECT_EQ(held, project_memory(model, one).stages.front().held + table);
 }
 
