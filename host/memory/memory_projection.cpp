@@ -159,10 +159,6 @@ class StageProjector {
 
   // --- Activations ---
 
-  bool is_recomputed(std::uint64_t layer) const {
-    if (plan_.recompute.kind == RecomputeKind::uniform) return true;
-    return plan_.recompute.kind == RecomputeKind::block && layer < plan_.recompute.layers;
-  }
   /// Layers that are computed again together, by their number in the chunk.
   std::uint64_t group() const { return plan_.recompute.kind == RecomputeKind::uniform ? plan_.recompute.layers : 1; }
 
@@ -176,7 +172,7 @@ class StageProjector {
     };
     if (position == 0) keep(activations_.input);
     for (std::uint64_t i = 0; i < range.count; ++i) {
-      if (!is_recomputed(i)) {
+      if (!plan_.recompute.repeats(i)) {
         keep(of_layer(range.first + i));
       } else if (i % group() == 0) {
         add_item(chunk.items, "recomputed layers", activations_.layer_input);
@@ -209,13 +205,13 @@ class StageProjector {
     for (std::uint64_t i = range.count; i-- > 0;) {
       const PartActivations& layer = of_layer(range.first + i);
       const bool ends_group = (i + 1) % group() == 0 || i + 1 == range.count;
-      if (is_recomputed(i) && ends_group) {
+      if (plan_.recompute.repeats(i) && ends_group) {
         again = Bytes::zero() - activations_.layer_input;
         for (std::uint64_t j = i / group() * group(); j <= i; ++j) again += of_layer(range.first + j).kept;
         excess += again;
       }
       pass(layer.working, layer.kept);
-      if (!is_recomputed(i)) again = Bytes::zero();
+      if (!plan_.recompute.repeats(i)) again = Bytes::zero();
     }
     if (is_first) pass(activations_.input.working, activations_.input.kept);
   }

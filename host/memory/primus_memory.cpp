@@ -95,11 +95,6 @@ class PrimusProfile {
   double tokens_;
 };
 
-bool is_recomputed_by(const Recompute& recompute, std::uint64_t layer_of_chunk) {
-  if (recompute.kind == RecomputeKind::uniform) return true;
-  return recompute.kind == RecomputeKind::block && layer_of_chunk < recompute.layers;
-}
-
 }  // namespace
 
 PrimusMemory primus_memory(const TransformerModel& model, const ParallelPlan& plan, const std::vector<PipelinePass>& passes) {
@@ -119,7 +114,7 @@ PrimusMemory primus_memory(const TransformerModel& model, const ParallelPlan& pl
       const bool has_experts = model.has_experts(range.first + i);
       memory.parameters += profile.layer(has_experts, plan.expert);
       const double all = profile.layer_activations(has_experts);
-      const bool is_recomputed = is_recomputed_by(plan.recompute, i);
+      const bool is_recomputed = plan.recompute.repeats(i);
       layers += is_recomputed ? profile.sbh() : all;
       if (is_recomputed) largest = std::max(largest, all);
     }

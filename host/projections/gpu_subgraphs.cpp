@@ -92,9 +92,9 @@ std::uint64_t expert_layers_in(const TransformerModel& model, const LayerRange& 
 }
 
 std::uint64_t recomputed_layers(const ParallelPlan& plan, const LayerRange& range) {
-  if (plan.recompute.kind == RecomputeKind::uniform) return range.count;
-  if (plan.recompute.kind == RecomputeKind::block) return std::min(plan.recompute.layers, range.count);
-  return 0;
+  std::uint64_t layers = 0;
+  while (layers < range.count && plan.recompute.repeats(layers)) ++layers;
+  return layers;
 }
 
 std::uint64_t GpuSubgraph::layer_count() const {

@@ -121,9 +121,7 @@ class IterationEstimator {
   bool is_recomputed(const PositionCost& position, std::size_t unit) const {
     const UnitKind kind = position.units[unit].kind;
     if (kind != UnitKind::dense_layer && kind != UnitKind::expert_layer) return false;
-    if (plan_.recompute.kind == RecomputeKind::uniform) return true;
-    const std::size_t layer = unit - (position.units.front().kind == UnitKind::input ? 1 : 0);
-    return plan_.recompute.kind == RecomputeKind::block && layer < plan_.recompute.layers;
+    return plan_.recompute.repeats(unit - (position.units.front().kind == UnitKind::input ? 1 : 0));
   }
 
   bool is_elsewhere(std::size_t position, std::size_t from) const {
@@ -367,10 +365,7 @@ class IterationEstimator {
 
   /// Of weights that embedding and output layer share between two stages.
   Bytes tied_size(std::uint32_t stage) const {
-    const bool has_copy = model_.tied_embeddings && !plan_.ends_share_a_stage() && (stage == 0 || stage + 1 == plan_.pipeline);
-    if (!has_copy) return Bytes::zero();
-    const std::uint64_t tied = padded_vocabulary(model_, plan_) / plan_.tensor * model_.hidden;
-    return checked_tensor_size(tied, plan_.precision.reduced_gradients);
+    return checked_tensor_size(tied_parameters(model_, plan_, stage), plan_.precision.reduced_gradients);
   }
   Duration tied_time(std::uint32_t stage) const {
     const Bytes size = tied_size(stage);

@@ -39,11 +39,7 @@ std::uint64_t recomputed_of_plan(const ParallelPlan& plan) {
 
 StageUpdate update_of(const EstimatedPlan& of, std::uint32_t stage, Arithmetic arithmetic) {
   const ParallelPlan& plan = of.plan;
-  std::uint64_t parameters = 0;
-  for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) {
-    const std::size_t position = position_of(pipeline_sizes(plan), plan.placement, stage, chunk);
-    parameters += sum_of(held_by_position(of.model, plan, position)).all();
-  }
+  const std::uint64_t parameters = held_by_stage(of.model, plan, stage).all();
   const std::uint64_t ranks = plan.replicas();
   const std::uint64_t share = plan.shards_optimizer() ? (parameters + ranks - 1) / ranks : parameters;
   const bool scatters = plan.shards_optimizer() && arithmetic == Arithmetic::physical;

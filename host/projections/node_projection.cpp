@@ -21,16 +21,6 @@ constexpr Duration published_transfer = Duration::ticks(100 * Duration::ticks_pe
 
 std::uint64_t whole_nodes(std::uint64_t gpus, std::uint32_t gpus_per_node) { return (gpus + gpus_per_node - 1) / gpus_per_node; }
 
-HeldSum held_by_stage(const TransformerModel& model, const ParallelPlan& plan, std::uint32_t stage) {
-  HeldSum held;
-  for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) {
-    const HeldSum own = sum_of(held_by_position(model, plan, position_of(pipeline_sizes(plan), plan.placement, stage, chunk)));
-    held.dense += own.dense;
-    held.expert += own.expert;
-  }
-  return held;
-}
-
 /// Layers with experts of the stage that has most.
 std::uint64_t expert_layers_of_stage(const TransformerModel& model, const ParallelPlan& plan) {
   std::uint64_t most = 0;

@@ -84,4 +84,21 @@ HeldSum sum_of(const std::vector<HeldComponent>& components) {
   return sum;
 }
 
+HeldSum held_by_stage(const TransformerModel& model, const ParallelPlan& plan, std::uint32_t stage) {
+  const PipelineSizes sizes = pipeline_sizes(plan);
+  HeldSum held;
+  for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) {
+    const HeldSum own = sum_of(held_by_position(model, plan, position_of(sizes, plan.placement, stage, chunk)));
+    held.dense += own.dense;
+    held.expert += own.expert;
+  }
+  return held;
+}
+
+std::uint64_t tied_parameters(const TransformerModel& model, const ParallelPlan& plan, std::uint32_t stage) {
+  const bool is_end = stage == 0 || stage + 1 == plan.pipeline;
+  if (!model.tied_embeddings || plan.ends_share_a_stage() || !is_end) return 0;
+  return padded_vocabulary(model, plan) / plan.tensor * model.hidden;
+}
+
 }  // namespace weft

@@ -51,4 +51,11 @@ std::vector<HeldComponent> held_by_position(const TransformerModel& model, const
 
 HeldSum sum_of(const std::vector<HeldComponent>& components);
 
+/// Of all positions of a stage.
+HeldSum held_by_stage(const TransformerModel& model, const ParallelPlan& plan, std::uint32_t stage);
+
+/// Weights of a rank whose gradients it adds up with one of another stage, since embedding and
+/// output layer share them; 0 where no other stage has them.
+std::uint64_t tied_parameters(const TransformerModel& model, const ParallelPlan& plan, std::uint32_t stage);
+
 }  // namespace weft

@@ -35,6 +35,11 @@ struct Recompute {
   RecomputeKind kind = RecomputeKind::keep;
   std::uint64_t layers = 1;  ///< of block: of each chunk; of uniform: between inputs that are kept
 
+  /// Is the forward pass of this layer of a chunk, counted from 0, done once more before backward?
+  bool repeats(std::uint64_t layer) const {
+    return kind == RecomputeKind::uniform || (kind == RecomputeKind::block && layer < layers);
+  }
+
   friend bool operator==(const Recompute&, const Recompute&) = default;
 };
 

@@ -62,9 +62,7 @@ class VolumeCounter {
     if (position == 0) count_input(forward);
     const LayerRange& range = plan_.layout[position];
     for (std::uint64_t i = 0; i < range.count; ++i) {
-      const bool again = plan_.recompute.kind == RecomputeKind::uniform ||
-                         (plan_.recompute.kind == RecomputeKind::block && i < plan_.recompute.layers);
-      count_layer(model_.has_experts(range.first + i), forward * (again ? 2 : 1));
+      count_layer(model_.has_experts(range.first + i), forward * (plan_.recompute.repeats(i) ? 2 : 1));
     }
     if (position + 1 == plan_.positions()) count_output();
     const auto sends_to = [&](std::uint64_t other) {
@@ -180,10 +178,8 @@ class VolumeCounter {
   }
 
   void count_tied() {
-    const bool has_copy = model_.tied_embeddings && (stage_ == 0 || stage_ + 1 == plan_.pipeline);
-    if (!has_copy) return;
     add(PlanAxis::embedding, CollectiveType::all_reduce, 1,
-        bytes_of(padded_vocabulary(model_, plan_) / plan_.tensor * h(), plan_.precision.reduced_gradients));
+        bytes_of(tied_parameters(model_, plan_, stage_), plan_.precision.reduced_gradients));
   }
 
   const TransformerModel& model_;

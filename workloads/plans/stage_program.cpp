@@ -154,8 +154,7 @@ class StageWriter {
       position.gathers.resize(position.buckets.size());
       positions_.push_back(std::move(position));
     }
-    has_tied_copy_ = groups.of(PlanAxis::embedding).size > 1 && (stage == 0 || stage + 1 == plan.pipeline);
-    if (has_tied_copy_) tied_parameters_ = padded_vocabulary(model, plan) / plan.tensor * model.hidden;
+    tied_parameters_ = tied_parameters(model, plan, stage);
   }
 
   RoleDag write() {
@@ -226,7 +225,7 @@ class StageWriter {
   void recompute(const Position& position, std::size_t unit, std::uint32_t microbatch) {
     const std::size_t before = position.number == 0 ? 1 : 0;  // the embedding
     const bool is_layer = position.units[unit].kind == UnitKind::dense_layer || position.units[unit].kind == UnitKind::expert_layer;
-    if (!is_layer) return;
+    if (!is_layer || !plan_.recompute.repeats(unit - before)) return;
     const std::size_t layer = unit - before;
     const std::size_t layers = plan_.layout[position.number].count;
     std::size_t first = layer;
@@ -235,8 +234,6 @@ class StageWriter {
       const bool ends_group = (layer + 1) % group == 0 || layer + 1 == layers;
       if (!ends_group) return;
       first = layer / group * group;
-    } else if (plan_.recompute.kind != RecomputeKind::block || layer >= plan_.recompute.layers) {
-      return;
     }
     for (std::size_t again = first; again <= layer; ++again) {
       const PlanUnit& one = position.units[before + again];
@@ -394,7 +391,7 @@ class StageWriter {
     }
     wait_for(last(), reductions_);
     wait_for(last(), sent_);
-    if (!has_tied_copy_) return;
+    if (tied_parameters_ == 0) return;
     last_ = {script_.collective("grads.tied", CollectiveType::all_reduce, groups_.of(PlanAxis::embedding).communicator,
                                 checked_tensor_size(tied_parameters_, plan_.precision.reduced_gradients), last())};
   }
@@ -431,8 +428,7 @@ class StageWriter {
   After before_last_unit_;      ///< and of the one before that
   std::optional<After> ahead_;  ///< parameters of the next unit of the pass, if asked for
   After reductions_;
-  bool has_tied_copy_ = false;
-  std::uint64_t tied_parameters_ = 0;
+  std::uint64_t tied_parameters_ = 0;  ///< of this stage and another one
 };
 
 }  // namespace
