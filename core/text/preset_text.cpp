@@ -14,9 +14,11 @@ SourceText source_of(const PresetText& preset, std::string_view kind) {
   return SourceText(fmt::format("{} {}", kind, preset.name), std::string(preset.text));
 }
 
+bool names_file(std::string_view name) { return name.find_first_of("./") != std::string_view::npos; }
+
 SourceText file_or_preset(const std::string& name, std::span<const PresetText> presets, std::string_view kind,
                           const SourcePlace& place) {
-  if (name.find_first_of("./") != std::string::npos) return SourceText::read(name);
+  if (names_file(name)) return SourceText::read(name);
   std::vector<std::string> names;
   for (const PresetText& preset : presets) {
     if (preset.name == name) return source_of(preset, kind);

@@ -22,6 +22,9 @@ struct PresetText {
 /// As errors name it: "model llama3_8b".
 SourceText source_of(const PresetText& preset, std::string_view kind);
 
+/// Does a name stand for a file, since it has a dot or a slash, and not for a preset?
+bool names_file(std::string_view name);
+
 /// What `name` stands for: a file if it has a dot or a slash, else a preset. `place` is where it
 /// was named. Throws what SourceText::read() does and [unknown-module] with a suggestion.
 SourceText file_or_preset(const std::string& name, std::span<const PresetText> presets, std::string_view kind,

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/preset_text.hpp"
 #include "host/op_times/gpu_presets.hpp"
 #include "topologies/builders/server_presets.hpp"
 #include "topologies/topology_reader.hpp"
@@ -67,7 +68,7 @@ std::string_view gpu_of_server(std::string_view server) {
 }
 
 ClusterGpu cluster_gpu(const std::string& cluster, const SourcePlace& place) {
-  if (cluster.find_first_of("./") != std::string::npos) return of_topology(cluster);
+  if (names_file(cluster)) return of_topology(cluster);
   ClusterGpu found;
   if (const ModuleInfo* server = preset_called(server_presets(), cluster)) {
     found.server = cluster;

@@ -38,15 +38,10 @@ std::string joined(std::span<const std::string> texts) {
 }
 
 std::unique_ptr<AnalyticalTimes> times_with(const std::string& gpu, std::span<const std::string> settings) {
-  std::vector<std::string> of_gpu;
-  std::vector<std::string> of_model;
-  for (const std::string& setting : settings) (setting.starts_with("gpu.") ? of_gpu : of_model).push_back(setting);
-  ParamSet gpu_set("gpu", gpu_params());
-  set_from_flags(gpu_set, of_gpu);
-  gpu_set.set("preset", gpu, SourcePlace::named(gpu));
-  ParamSet model_set("analytical", analytical_params());
-  set_from_flags(model_set, of_model);
-  return std::make_unique<AnalyticalTimes>(read_gpu(gpu_set, SourcePlace::named(gpu)), filled<AnalyticalSettings>(model_set));
+  OperatorParams params = operator_params(settings);
+  params.gpu.set("preset", gpu, SourcePlace::named(gpu));
+  return std::make_unique<AnalyticalTimes>(read_gpu(params.gpu, SourcePlace::named(gpu)),
+                                           filled<AnalyticalSettings>(params.analytical));
 }
 
 /// Numbers of iterations by a name, in the order in which names come first.
@@ -82,8 +77,7 @@ struct IterationEstimates::Clock {
 
 struct IterationEstimates::Network {
   Network(const ClusterRequest& request, const SourcePlace& place)
-      : cluster(load_cluster(request, place)),
-        formula(*cluster.topology, cluster.parameters.of("nccl"), FlowSettings(cluster.parameters.of("flow"), cluster.seed)) {}
+      : cluster(load_cluster(request, place)), formula(network_formula(cluster)) {}
 
   Scenario cluster;
   NetworkFormula formula;

@@ -16,6 +16,7 @@
 #include "host/op_times/operator_clock.hpp"
 #include "host/projections/network_formula.hpp"
 #include "host/projections/plan_network.hpp"
+#include "tools/projections/projected_cluster.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/plans/training_workload.hpp"
 
@@ -26,8 +27,7 @@ namespace {
 /// What one thread works with.
 struct Bench {
   Bench(const Scenario& cluster, const OperatorTimes& times, const SourcePlace& place)
-      : clock(remembering(operator_clock(times, place))),
-        formula(*cluster.topology, cluster.parameters.of("nccl"), FlowSettings(cluster.parameters.of("flow"), cluster.seed)) {}
+      : clock(remembering(operator_clock(times, place))), formula(network_formula(cluster)) {}
 
   OperatorClock clock;
   NetworkFormula formula;

@@ -9,6 +9,8 @@
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/params.hpp"
+#include "core/text/preset_text.hpp"
+#include "host/op_times/analytical_times.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/service.hpp"
 #include "tools/simulation/scenario/storage_entries.hpp"
@@ -72,7 +74,7 @@ Scenario cluster_of_file(const ClusterRequest& request) {
 Scenario load_cluster(const ClusterRequest& request, const SourcePlace& place) {
   const auto servers = server_presets();
   const bool is_server = std::ranges::any_of(servers, [&](const ModuleInfo& info) { return info.name == request.name; });
-  const bool is_file = request.name.find_first_of("./:") != std::string::npos;
+  const bool is_file = names_file(request.name) || request.name.find(':') != std::string::npos;
   if (!is_server && !is_file) {
     std::vector<std::string> names;
     for (const ModuleInfo& info : servers) names.emplace_back(info.name);
@@ -93,6 +95,10 @@ Scenario load_cluster(const ClusterRequest& request, const SourcePlace& place) {
   return scenario;
 }
 
+NetworkFormula network_formula(const Scenario& cluster) {
+  return {*cluster.topology, cluster.parameters.of("nccl"), FlowSettings(cluster.parameters.of("flow"), cluster.seed)};
+}
+
 std::vector<std::string> take_module_settings(std::vector<std::string>& settings) {
   const Parameters known;
   std::vector<std::string> taken;
@@ -107,6 +113,16 @@ std::vector<std::string> take_module_settings(std::vector<std::string>& settings
     return is_module;
   });
   return taken;
+}
+
+OperatorParams operator_params(std::span<const std::string> settings) {
+  std::vector<std::string> of_gpu;
+  std::vector<std::string> of_model;
+  for (const std::string& setting : settings) (setting.starts_with("gpu.") ? of_gpu : of_model).push_back(setting);
+  OperatorParams params{ParamSet("gpu", gpu_params()), ParamSet("analytical", analytical_params())};
+  set_from_flags(params.gpu, of_gpu);
+  set_from_flags(params.analytical, of_model);
+  return params;
 }
 
 }  // namespace weft

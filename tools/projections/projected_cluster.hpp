@@ -13,10 +13,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/text/diagnostics_fwd.hpp"
+#include "core/text/params.hpp"
+#include "host/projections/network_formula.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 
 namespace weft {
@@ -32,8 +35,20 @@ struct ClusterRequest {
 /// nobody has, [cluster-too-small], [no-topology].
 Scenario load_cluster(const ClusterRequest& request, const SourcePlace& place);
 
+/// The network of a cluster in closed form, by its parameters. The cluster's topology outlives it.
+NetworkFormula network_formula(const Scenario& cluster);
+
 /// Of "name=value" texts, those whose name is "module.param" of a module that runs or topologies
 /// have; they are taken out.
 std::vector<std::string> take_module_settings(std::vector<std::string>& settings);
+
+/// Parameters of a GPU and of the analytical model of its operator times.
+struct OperatorParams {
+  ParamSet gpu;
+  ParamSet analytical;
+};
+
+/// Of texts "gpu.param=value" and "analytical.param=value". Throws what set_from_flags() does.
+OperatorParams operator_params(std::span<const std::string> settings);
 
 }  // namespace weft

@@ -12,6 +12,7 @@
 #include "host/projections/hardware_network.hpp"
 #include "host/projections/model_operations.hpp"
 #include "host/projections/plan_network.hpp"
+#include "tools/projections/projected_cluster.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/plans/training_workload.hpp"
 
@@ -51,8 +52,7 @@ class TrainingProjector {
       : request_(request),
         model_(request.model),
         plan_(request.plan),
-        formula_(*request.cluster.topology, request.cluster.parameters.of("nccl"),
-                 FlowSettings(request.cluster.parameters.of("flow"), request.cluster.seed)),
+        formula_(network_formula(request.cluster)),
         gpus_per_host_(static_cast<std::uint32_t>(request.cluster.topology->endpoints_of(HostId(0)).size())),
         clocks_(request.operators) {}
 

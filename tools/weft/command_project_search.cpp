@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -19,7 +17,6 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
-#include "host/op_times/cluster_gpu.hpp"
 #include "host/projections/model_operations.hpp"
 #include "tools/projections/plan_search.hpp"
 #include "tools/projections/projected_cluster.hpp"
@@ -64,32 +61,23 @@ std::optional<std::uint64_t> sequence_of(const std::vector<std::string>& setting
   return sequence;
 }
 
-/// A line on stderr, twice a second at most.
+/// Twice a second at most.
 class SearchLine {
  public:
-  explicit SearchLine(bool shows) : shows_(shows) {}
-  ~SearchLine() {
-    if (was_shown_) std::fputs("\r\x1b[K", stderr);
-  }
-  SearchLine(const SearchLine&) = delete;
-  SearchLine& operator=(const SearchLine&) = delete;
+  explicit SearchLine(bool shows) : line_(shows) {}
 
   void update(const SearchProgress& progress) {
-    if (!shows_) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(500) && progress.done < progress.total) return;
-    last_ = now;
-    was_shown_ = true;
-    std::fputs(("\r\x1b[K" + search_progress_text(progress, std::chrono::duration<double>(now - started_).count())).c_str(),
-               stderr);
-    std::fflush(stderr);
+    const double now_s = line_.elapsed_s();
+    if (now_s < next_s_ && progress.done < progress.total) return;
+    next_s_ = now_s + pause_s;
+    line_.show(search_progress_text(progress, now_s));
   }
 
  private:
-  bool shows_;
-  bool was_shown_ = false;
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point last_;
+  static constexpr double pause_s = 0.5;
+
+  ProgressLine line_;
+  double next_s_ = 0;
 };
 
 int search(const SearchFlags& given) {
@@ -103,10 +91,7 @@ int search(const SearchFlags& given) {
     fail("bad-model", fmt::format("{} is no transformer, and plans are for transformers", description.name), model_place);
   const SourcePlace cluster_place = SourcePlace::named(fmt::format("CLUSTER {}", flags.cluster));
   const Scenario cluster = load_cluster(cluster_request, cluster_place);
-  const std::string gpu(gpu_of_server(cluster.topology->machine()));
-  if (gpu.empty() && flags.operators.gpu.empty())
-    fail("missing-flag", fmt::format("{} does not say whose GPUs it has", flags.cluster), cluster_place, "give --gpu=NAME");
-  const FlaggedTimes operators = flagged_times(flags.operators, gpu);
+  const FlaggedTimes operators = flagged_times(flags.operators, *cluster.topology, flags.cluster, cluster_place);
 
   SearchRequest request;
   request.space.base = flags.base;

@@ -18,7 +18,6 @@
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/source_text.hpp"
-#include "host/op_times/cluster_gpu.hpp"
 #include "host/op_times/operator_clock.hpp"
 #include "tools/projections/projected_cluster.hpp"
 #include "tools/projections/training_projection.hpp"
@@ -166,10 +165,7 @@ TrainingProjection project_on(const std::string& cluster_name, const TrainingFla
                               const std::vector<std::string>& module_settings) {
   const SourcePlace place = cluster_place(cluster_name);
   auto [planned, cluster] = placed(flags, {.name = cluster_name, .settings = module_settings}, place);
-  const std::string gpu(gpu_of_server(cluster.topology->machine()));
-  if (gpu.empty() && flags.operators.gpu.empty())
-    fail("missing-flag", fmt::format("{} does not say whose GPUs it has", cluster_name), place, "give --gpu=NAME");
-  const FlaggedTimes operators = flagged_times(flags.operators, gpu);
+  const FlaggedTimes operators = flagged_times(flags.operators, *cluster.topology, cluster_name, place);
   const OperatorClock clock = remembering(operator_clock(*operators.times, SourcePlace::named(operators.times->origin())));
   add_neighbours(cluster, flags, *operators.times);
 

@@ -11,10 +11,11 @@
 #include "core/text/param_rows.hpp"
 #include "host/op_times/analytical_times.hpp"
 #include "host/op_times/chained_times.hpp"
+#include "host/op_times/cluster_gpu.hpp"
 #include "host/op_times/external_times.hpp"
 #include "host/op_times/line_process.hpp"
 #include "host/op_times/regressor_times.hpp"
-#include "tools/simulation/scenario/parameters.hpp"
+#include "tools/projections/projected_cluster.hpp"
 
 namespace weft {
 
@@ -44,24 +45,23 @@ std::vector<std::string> take_operator_settings(std::vector<std::string>& settin
   return taken;
 }
 
-FlaggedTimes flagged_times(const OperatorTimeFlags& flags, const std::string& preset) {
-  const SourcePlace place = SourcePlace::named(fmt::format("--gpu={}", flags.gpu.empty() ? preset : flags.gpu));
-  std::vector<std::string> of_gpu;
-  std::vector<std::string> of_model;
-  for (const std::string& setting : flags.settings) (setting.starts_with("gpu.") ? of_gpu : of_model).push_back(setting);
-  ParamSet gpu_set("gpu", gpu_params());
-  set_from_flags(gpu_set, of_gpu);
-  if (!flags.clock.empty()) gpu_set.set("clock", flags.clock, SourcePlace::named(fmt::format("--gpu-clock={}", flags.clock)));
-  if (!flags.gpu.empty() || !preset.empty()) gpu_set.set("preset", flags.gpu.empty() ? preset : flags.gpu, place);
-  ParamSet model_set("analytical", analytical_params());
-  set_from_flags(model_set, of_model);
-  const Gpu gpu = read_gpu(gpu_set, place);
+FlaggedTimes flagged_times(const OperatorTimeFlags& flags, const Topology& cluster, const std::string& cluster_name,
+                           const SourcePlace& cluster_place) {
+  const std::string preset(flags.gpu.empty() ? gpu_of_server(cluster.machine()) : flags.gpu);
+  if (preset.empty()) {
+    fail("missing-flag", fmt::format("{} does not say whose GPUs it has", cluster_name), cluster_place, "give --gpu=NAME");
+  }
+  const SourcePlace place = SourcePlace::named(fmt::format("--gpu={}", preset));
+  OperatorParams params = operator_params(flags.settings);
+  if (!flags.clock.empty()) params.gpu.set("clock", flags.clock, SourcePlace::named(fmt::format("--gpu-clock={}", flags.clock)));
+  params.gpu.set("preset", preset, place);
+  const Gpu gpu = read_gpu(params.gpu, place);
 
   std::vector<std::unique_ptr<OperatorTimes>> sources;
   if (!flags.external.empty()) sources.push_back(std::make_unique<ExternalTimes>(command_words(flags.external, "--external")));
   for (const std::string& profile : flags.profiles)
     sources.push_back(std::make_unique<RegressorTimes>(RegressorProfile::read(SourceText::read(profile)), OutsideRange::decline));
-  sources.push_back(std::make_unique<AnalyticalTimes>(gpu, filled<AnalyticalSettings>(model_set)));
+  sources.push_back(std::make_unique<AnalyticalTimes>(gpu, filled<AnalyticalSettings>(params.analytical)));
   if (sources.size() == 1) return {gpu, std::move(sources.front())};
   return {gpu, std::make_unique<ChainedTimes>(std::move(sources))};
 }

@@ -12,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "core/text/diagnostics_fwd.hpp"
 #include "host/op_times/gpu.hpp"
 #include "host/op_times/operator_times.hpp"
+#include "topologies/topology.hpp"
 
 namespace CLI {
 class App;
@@ -40,7 +42,9 @@ struct FlaggedTimes {
   std::unique_ptr<OperatorTimes> times;
 };
 
-/// `preset`: the GPU where no flag names one. Throws InputError of whoever reads what was named.
-FlaggedTimes flagged_times(const OperatorTimeFlags& flags, const std::string& preset);
+/// Of the cluster's servers, unless a flag names the GPU. Throws InputError [missing-flag] where
+/// neither does, and what whoever reads what was named throws.
+FlaggedTimes flagged_times(const OperatorTimeFlags& flags, const Topology& cluster, const std::string& cluster_name,
+                           const SourcePlace& cluster_place);
 
 }  // namespace weft

@@ -40,11 +40,18 @@ ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::update(const RunState& state) {
   if (!enabled_) return;
-  const double elapsed_wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-  const std::string text = progress_text(state, elapsed_wall_s);
+  show(progress_text(state, elapsed_s()));
+}
+
+void ProgressLine::show(const std::string& text) {
+  if (!enabled_) return;
   std::fprintf(stderr, "\r\033[K%s", text.c_str());
   std::fflush(stderr);
   shown_ = true;
+}
+
+double ProgressLine::elapsed_s() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
 }
 
 void ProgressLine::clear() {

@@ -20,6 +20,9 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void update(const RunState& state);
+  /// Puts a text in place of what the line says.
+  void show(const std::string& text);
+  double elapsed_s() const;
   /// Removes the line.
   void clear();
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/text/counted.hpp"
+#include "core/text/preset_text.hpp"
 #include "core/text/source_text.hpp"
 #include "core/text/textproto_settings.hpp"
 #include "tools/simulation/scenario/entry_fields.hpp"
@@ -36,7 +37,7 @@ WorkloadOptions options_of(const Loading& loading, const scenario::Workload& wor
 
 /// A name stands for itself, a file is beside the scenario.
 std::string file_or_name(const Loading& loading, const std::string& name) {
-  return name.find_first_of("./") == std::string::npos ? name : loading.beside_scenario(name);
+  return names_file(name) ? loading.beside_scenario(name) : name;
 }
 
 std::shared_ptr<const Workload> planned_workload(Loading& loading, const scenario::Workload& workload, const SourcePlace& place,

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/text/preset_text.hpp"
 #include "workloads/formats/workload_reader.hpp"
 
 namespace weft {
@@ -41,7 +42,7 @@ std::shared_ptr<const Workload> WorkloadShelf::get(const PlannedWorkload& planne
   const auto workload = std::make_shared<const Workload>(make_planned_workload(planned, places));
   take_in(workload, name);
   for (const auto& [what, file] : {std::pair("model", &planned.model), std::pair("plan", &planned.plan.name)}) {
-    if (file->find_first_of("./") != std::string::npos) scenario_.manifest.add_input(what, *file, "weft");
+    if (names_file(*file)) scenario_.manifest.add_input(what, *file, "weft");
   }
   made_[key] = {workload, true};
   return workload;
