@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "host/collectives/binary_tree.hpp"
+#include "workloads/dag/split_tables.hpp"
 
 namespace weft {
 
@@ -195,8 +196,13 @@ Bytes CollectivePlan::moved_bytes(const CollectiveStep& step, std::uint32_t posi
 }
 
 Duration CollectivePlan::hop_latency(const CollectiveStep& step, std::uint32_t position) const {
-  if (protocol.hop_latency_inside == protocol.hop_latency_network) return protocol.hop_latency_inside;
-  return is_inside(step, position) ? protocol.hop_latency_inside : protocol.hop_latency_network;
+  const bool is_one = step.rounds == 1;
+  if (is_one && protocol.hop_latency_inside == protocol.hop_latency_network) return protocol.hop_latency_inside;
+  const bool inside = is_inside(step, position);
+  const Duration hop = inside ? protocol.hop_latency_inside : protocol.hop_latency_network;
+  if (is_one) return hop;
+  const Duration message = Duration::from_us(inside ? empty_message_inside_us : empty_message_network_us);
+  return hop * std::int64_t{step.rounds} + message * (std::int64_t{step.rounds} - 1);
 }
 
 Bytes CollectivePlan::bytes_of(std::uint32_t first, std::uint32_t end) const {

@@ -99,6 +99,7 @@ struct CollectiveStep {
   std::uint32_t remote_step = 0;  ///< send: index of the receive in the receiver's program
   PartRange parts;
   SwitchOperationKind operation = SwitchOperationKind::all_reduce;  ///< of in_network
+  std::uint32_t rounds = 1;                                         ///< that the message stands for, with the latencies of all
 };
 
 /// The steps of one role.

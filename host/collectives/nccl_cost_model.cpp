@@ -160,8 +160,8 @@ class NcclCostModel {
     double network_us = in_us((per_host_ > 1 ? constants_.ring_hop : constants_.tree_hop)[protocol]);
     if (protocol == simple && hosts_ > 1 && request_.type == CollectiveType::all_reduce) {
       // Of what the message takes by itself, too.
-      inside_us = constants_.plateau * (inside_us + message_inside_us) - message_inside_us;
-      network_us = constants_.plateau * (network_us + message_network_us) - message_network_us;
+      inside_us = constants_.plateau * (inside_us + empty_message_inside_us) - empty_message_inside_us;
+      network_us = constants_.plateau * (network_us + empty_message_network_us) - empty_message_network_us;
     }
     ring.protocol.hop_latency_inside = duration_of(inside_us);
     ring.protocol.hop_latency_network = duration_of(network_us);
@@ -179,8 +179,8 @@ class NcclCostModel {
     double gbytes_per_s =
         has_inside() ? inside_rate() * ring.protocol.efficiency_inside : driven_nics_ * nic_ * ring.protocol.efficiency_network;
     if (hosts_ > 1) gbytes_per_s = std::min(gbytes_per_s, driven_nics_ * nic_ * ring.protocol.efficiency_network);
-    ring.time_us = base + (steps - between) * (inside_us + message_inside_us) + between * (network_us + message_network_us) +
-                   sent / (gbytes_per_s * 1e3);
+    ring.time_us = base + (steps - between) * (inside_us + empty_message_inside_us) +
+                   between * (network_us + empty_message_network_us) + sent / (gbytes_per_s * 1e3);
     if (hosts_ > 1) ring.weighed_us = ring.time_us - base + base_of_tuner[protocol];
     // Inside a host all rings load its links alike, but for meshes, whose cables take rings of as
     // many orders.
@@ -211,7 +211,7 @@ class NcclCostModel {
     const double base = protocol_base(protocol);
     tree.protocol.base_latency = duration_of(base);
     const double hops_us =
-        2 * ((per_host_ - 1) * (inside_us + message_inside_us) + log2_hosts() * (network_us + message_network_us));
+        2 * ((per_host_ - 1) * (inside_us + empty_message_inside_us) + log2_hosts() * (network_us + empty_message_network_us));
     const auto data_us = [&](double passes) {
       double gbytes_per_s = driven_nics_ * nic_ * tree.protocol.efficiency_network / passes;
       if (has_inside()) gbytes_per_s = std::min(gbytes_per_s, inside_rate() * tree.protocol.efficiency_inside / 2);
@@ -243,7 +243,7 @@ class NcclCostModel {
     const double fill_us =
         in_us(constants_.nvls_fill) * std::min(heads, bytes_ / static_cast<double>(constants_.fill_bytes.count()));
     const double base = in_us(constants_.launch) + in_us(constants_.nvls_base) + fill_us;
-    nvls.protocol.base_latency = duration_of(base - 2 * message_inside_us);
+    nvls.protocol.base_latency = duration_of(base - 2 * empty_message_inside_us);
     nvls.protocol.efficiency_inside = nvls_exchange_efficiency(ranks_);
     nvls.time_us = base + bytes_ / (nvls_rate(ranks_) * 1e3);
     choices.push_back(std::move(nvls));
@@ -287,8 +287,8 @@ class NcclCostModel {
     // The trees fill once on the way up and once on the way down, with a quarter of the buffer at
     // most; NCCL's tuner does not count it.
     const double fill_us = 2 * std::min(bytes_ / 4, nvls_tree_chunks()) / (gbytes_per_s * 1e3);
-    tree.time_us = base + 2 * log2_hosts() * (network_us + message_network_us) + data_us + fill_us;
-    tree.protocol.base_latency = duration_of(base + fill_us - 2 * message_inside_us);
+    tree.time_us = base + 2 * log2_hosts() * (network_us + empty_message_network_us) + data_us + fill_us;
+    tree.protocol.base_latency = duration_of(base + fill_us - 2 * empty_message_inside_us);
     // As many pieces as fill the trees, fewer for groups of very many messages: each piece has
     // about two inside for every two members of a host.
     const double messages = ranks_ * std::max(8.0, per_host_);
@@ -302,10 +302,10 @@ class NcclCostModel {
     if (!gathers && !std::has_single_bit(ranks_)) return;
     NcclChoice pat = choice("pat", gathers ? "bruck" : "halving_doubling", simple);
     const double base = in_us(constants_.launch) + 8;
-    const double hop = (in_us(constants_.tree_hop[simple]) + message_network_us) / 3.5;
+    const double hop = (in_us(constants_.tree_hop[simple]) + empty_message_network_us) / 3.5;
     const double linear = 2.8 * ranks_;
     pat.protocol.base_latency = duration_of(base + linear);
-    pat.protocol.hop_latency_network = duration_of(hop - message_network_us);
+    pat.protocol.hop_latency_network = duration_of(hop - empty_message_network_us);
     pat.protocol.hop_latency_inside = pat.protocol.hop_latency_network;
     pat.protocol.efficiency_network = 0.75 * efficiency_network(simple, constants_.network_efficiency);
     pat.protocol.efficiency_inside = pat.protocol.efficiency_network;
@@ -318,7 +318,7 @@ class NcclCostModel {
     if (!constants_.collnet || hosts_ == 1 || !is_uniform() || request_.type != CollectiveType::all_reduce) return;
     NcclChoice collnet = choice("collnet", "sharp", simple);
     const double base = in_us(constants_.launch) + in_us(constants_.nvls_base);
-    const double network_us = 31 - message_network_us;  // NCCL's tuner, CollNetDirect
+    const double network_us = 31 - empty_message_network_us;  // NCCL's tuner, CollNetDirect
     collnet.protocol.base_latency = duration_of(base);
     collnet.protocol.hop_latency_network = duration_of(network_us);
     collnet.protocol.efficiency_network = efficiency_network(simple, constants_.network_efficiency);
@@ -339,7 +339,7 @@ class NcclCostModel {
     if (protocol == simple)
       base += part_filled(constants_.p2p_fill, constants_.p2p_fill_bytes) +
               of_pair / (in_gbytes_per_s(constants_.p2p_own_copy_rate) * 1e3);
-    pairs.protocol.base_latency = duration_of(base - message_inside_us);
+    pairs.protocol.base_latency = duration_of(base - empty_message_inside_us);
     pairs.protocol.efficiency_inside = protocol == ll ? efficiency_inside(ll, constants_.p2p_efficiency)
                                        : nvlink_ > 0  ? constants_.p2p_efficiency
                                                       : 1;
@@ -354,7 +354,7 @@ class NcclCostModel {
     if (hosts_ > 1) {
       data_us = std::max(data_us, outside * per_host_ / (nics_ * nic_ * pairs.protocol.efficiency_network * 1e3));
     }
-    pairs.time_us = base + (hosts_ > 1 ? network_us + message_network_us : 0) + data_us;
+    pairs.time_us = base + (hosts_ > 1 ? network_us + empty_message_network_us : 0) + data_us;
     const bool by_pxn = request_.type == CollectiveType::all_to_all && constants_.pxn && hosts_ > 1 && is_uniform() &&
                         per_host_ > 1 && nvlink_ > 0 && request_.layout->hardware().rails_meet &&
                         of_pair <= static_cast<double>(constants_.pxn_bytes_max.count());
@@ -432,10 +432,6 @@ class NcclCostModel {
   static constexpr double nvls_heads_max = 32;  ///< NCCL_MAX_NVLS_ARITY
   static constexpr double fitted_heads = 8;
   static constexpr std::uint32_t rings_max = 32;
-  // What a message of no bytes takes by itself with the defaults of the table `flow`, across one
-  // packet switch.
-  static constexpr double message_inside_us = 0.85;
-  static constexpr double message_network_us = 2.3;
 
   const CollectiveRequest& request_;
   const NcclConstants& constants_;

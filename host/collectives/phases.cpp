@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/collectives/phases.hpp"
 
+#include <algorithm>
+
 namespace weft {
 
 PartRange PhaseGround::shares(std::int32_t from_offset, std::uint32_t count) const {
@@ -8,10 +10,14 @@ PartRange PhaseGround::shares(std::int32_t from_offset, std::uint32_t count) con
   return {base, count * width, outer, {kind, division, from_offset, stride}, 0, blocks};
 }
 
-void RingRounds::add(std::int32_t from_offset, std::uint32_t count, StepKind receive_kind) {
+void RingRounds::add(std::int32_t from_offset, std::uint32_t count, StepKind receive_kind, std::uint32_t rounds) {
   const std::uint32_t send = builder_.size();
-  builder_.add({StepKind::send, ground_.channel, false, ground_.neighbour(+1), send + 1, ground_.shares(from_offset, count)});
-  builder_.add({receive_kind, ground_.channel, false, ground_.neighbour(-1), 0, ground_.shares(from_offset - 1, count)});
+  CollectiveStep step{StepKind::send, ground_.channel, false, ground_.neighbour(+1), send + 1, ground_.shares(from_offset, count)};
+  step.rounds = rounds;
+  builder_.add(step);
+  step = {receive_kind, ground_.channel, false, ground_.neighbour(-1), 0, ground_.shares(from_offset - 1, count)};
+  step.rounds = rounds;
+  builder_.add(step);
   if (last_send_) {
     builder_.after(send, *last_send_);      // one message at a time
     builder_.after(send, *last_send_ + 1);  // the data it forwards
@@ -22,15 +28,19 @@ void RingRounds::add(std::int32_t from_offset, std::uint32_t count, StepKind rec
   last_send_ = send;
 }
 
-void RingRounds::reduce_scatter(std::int32_t finished_offset) {
-  const auto n = static_cast<std::int32_t>(ground_.members);
-  for (std::int32_t s = 0; s + 1 < n; ++s) add(finished_offset - 1 - s, 1, StepKind::receive_reduce);
+void RingRounds::pass_on(std::int32_t first_offset, StepKind receive_kind) {
+  const std::uint32_t rounds = ground_.members - 1;
+  const std::uint32_t messages = std::min(rounds, messages_max_.value_or(rounds));
+  for (std::uint32_t i = 0; i < messages; ++i) {
+    const auto begin = static_cast<std::uint32_t>(std::uint64_t{i} * rounds / messages);
+    const auto end = static_cast<std::uint32_t>((std::uint64_t{i} + 1) * rounds / messages);
+    add(first_offset - static_cast<std::int32_t>(end - 1), end - begin, receive_kind, end - begin);
+  }
 }
 
-void RingRounds::all_gather(std::int32_t owned_offset) {
-  const auto n = static_cast<std::int32_t>(ground_.members);
-  for (std::int32_t s = 0; s + 1 < n; ++s) add(owned_offset - s, 1, StepKind::receive);
-}
+void RingRounds::reduce_scatter(std::int32_t finished_offset) { pass_on(finished_offset - 1, StepKind::receive_reduce); }
+
+void RingRounds::all_gather(std::int32_t owned_offset) { pass_on(owned_offset, StepKind::receive); }
 
 std::uint32_t RingRounds::join() {
   const std::uint32_t join = builder_.add_join();

@@ -30,8 +30,8 @@ struct PhaseGround {
   bool by_position = false;
   std::uint32_t blocks = 1;  ///< PartRange::blocks of all messages
 
-  /// The shares of `count` members from this index on, relative to the executing one. Requires:
-  /// count 1, or width == stride.
+  /// The shares of `count` members from this index on, relative to the executing one. Unless count
+  /// is 1 or width == stride, only how many bytes they are.
   PartRange shares(std::int32_t from_offset, std::uint32_t count = 1) const;
   PeerRule neighbour(std::int32_t offset) const { return {PeerRule::Kind::offset, division, offset}; }
 };
@@ -40,13 +40,15 @@ struct PhaseGround {
 /// sends one message at a time: a send waits for the previous send and for the data it forwards.
 class RingRounds {
  public:
-  /// Nothing of the phase starts before `entry`.
-  RingRounds(CollectiveProgramBuilder& builder, const PhaseGround& ground, std::optional<std::uint32_t> entry = {})
-      : builder_(builder), ground_(ground), entry_(entry) {}
+  /// Nothing of the phase starts before `entry`. `messages_max`: of a reduce_scatter or all_gather;
+  /// with more rounds a message stands for several, and says nothing of which shares it carries.
+  RingRounds(CollectiveProgramBuilder& builder, const PhaseGround& ground, std::optional<std::uint32_t> entry = {},
+             std::optional<std::uint32_t> messages_max = {})
+      : builder_(builder), ground_(ground), entry_(entry), messages_max_(messages_max) {}
 
   /// The member sends `count` shares from `from_offset` on; what it receives is what its left
   /// neighbour sends.
-  void add(std::int32_t from_offset, std::uint32_t count, StepKind receive_kind);
+  void add(std::int32_t from_offset, std::uint32_t count, StepKind receive_kind, std::uint32_t rounds = 1);
   /// n-1 rounds that leave every member with the sum of the share `finished_offset` from it.
   void reduce_scatter(std::int32_t finished_offset);
   /// n-1 rounds that pass on the share `owned_offset` from every member.
@@ -55,9 +57,13 @@ class RingRounds {
   std::uint32_t join();
 
  private:
+  /// n-1 rounds, of which round s passes on the share `first_offset` - s.
+  void pass_on(std::int32_t first_offset, StepKind receive_kind);
+
   CollectiveProgramBuilder& builder_;
   PhaseGround ground_;
   std::optional<std::uint32_t> entry_;
+  std::optional<std::uint32_t> messages_max_;
   std::optional<std::uint32_t> last_send_;  ///< its receive is the next step
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "core/check.hpp"
 #include "core/text/param_rows.hpp"
@@ -17,6 +18,7 @@ struct RingSettings {
   Bytes piece;  ///< of a broadcast or reduce
   std::uint32_t channels;
   bool by_hosts;
+  std::uint32_t messages_max;  ///< 0: one for every round
 };
 
 constexpr std::array ring_params = {
@@ -46,6 +48,16 @@ constexpr std::array ring_params = {
                                     .origin = "the order of the members' ranks is what formulas have in mind; NCCL orders rings by "
                                               "the machine, as its rules (nccl) do",
                                     .word = "hosts"}),
+    param<&RingSettings::messages_max>(
+        {.name = "messages_max",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1048576",
+         .meaning = "Messages that a member sends at most in a reduce_scatter or all_gather, and twice as many in an "
+                    "all_reduce: with more rounds a message stands for several, with their bytes and latencies. Long rings "
+                    "take a fraction of the time to simulate; what holds up one member reaches the others in coarser steps. "
+                    "0: one for every round",
+         .origin = "what a ring does"}),
 };
 
 /// The order in which channel `channel` of `channels` visits the group. Within hosts in chains that
@@ -80,8 +92,9 @@ std::shared_ptr<const Subgroups> mesh_chain(const GroupLayout& layout, std::uint
 
 class Ring final : public CollectiveAlgorithm {
  public:
-  explicit Ring(const RingSettings& settings)
-      : piece_(settings.piece), channels_(settings.channels), by_hosts_(settings.by_hosts) {}
+  explicit Ring(const RingSettings& settings) : piece_(settings.piece), channels_(settings.channels), by_hosts_(settings.by_hosts) {
+    if (settings.messages_max > 0) messages_max_ = settings.messages_max;
+  }
 
   bool supports(CollectiveType type) const override {
     switch (type) {
@@ -107,7 +120,7 @@ class Ring final : public CollectiveAlgorithm {
     CollectivePlan plan(request, n * channels, request.whole_buffer());
     CollectiveProgramBuilder builder;
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
-      RingRounds rounds(builder, ground(plan, channel, channels));
+      RingRounds rounds(builder, ground(plan, channel, channels), {}, messages_max_);
       add_rounds(request.type, rounds, static_cast<std::int32_t>(n));
     }
     plan.programs.push_back(std::move(builder).build());
@@ -222,6 +235,7 @@ class Ring final : public CollectiveAlgorithm {
   Bytes piece_;
   std::uint32_t channels_;
   bool by_hosts_;
+  std::optional<std::uint32_t> messages_max_;
 };
 
 std::unique_ptr<CollectiveAlgorithm> make_ring(const ParamSet& params) {

@@ -108,6 +108,24 @@ TEST(ClosedForms, RingAllReduceOnOneSwitch) {
   }
 }
 
+TEST(ClosedForms, RingsOfFewMessagesTakeTheTimeOfAllRounds) {
+  for (const auto& [type, passes] : {std::pair("ALL_REDUCE", 2), std::pair("REDUCE_SCATTER", 1)}) {
+    for (const int n : {4, 17, 33}) {
+      // What the flow table has as an empty message's time (kAlpha_s) is 2.02 us here; a round that
+      // has no message of its own takes 2.3 us. Bytes of all rounds are the same but for headers.
+      constexpr double bytes = 64e6;
+      constexpr int most = 4;
+      constexpr double empty_s = 2.3e-6;
+      const int messages = std::min(n - 1, most);
+      const double expected_s = passes * (messages * kAlpha_s + (n - 1 - messages) * empty_s + (n - 1) * wire_s(bytes / n));
+      const auto run = run_collective(type, n, bytes, "ring", {fmt::format("ring.messages_max={}", most)});
+      EXPECT_NEAR(collective_s(run), expected_s, expected_s * 1e-3) << type << " of " << n;
+      // As many bytes cross each link.
+      expect_bytes(run, n, passes * messages * wire_bytes(bytes / n * (n - 1) / messages));
+    }
+  }
+}
+
 TEST(ClosedForms, BandwidthTermOfRingAllReduceWithoutHeadersAndLatency) {
   // With headers and latencies off, what remains is 2 (n-1)/n S/B.
   const ScratchFolder folder;

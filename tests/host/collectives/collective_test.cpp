@@ -324,6 +324,69 @@ TEST(RingOrders, UseAllNicsOfHostsWithUnequallyManyMembers) {
   for (const auto& [member, count] : out_of_host) EXPECT_EQ(count, 1U) << member;
 }
 
+// Five hosts of four, one and four channels: 19 rounds in 4 messages of 4, 5, 5 and 5, which carry
+// the bytes of all of them and have their latencies.
+TEST(RingMessages, StandForSeveralRounds) {
+  const GroupLayout layout = GroupLayout::blocks(5, 4);
+  for (const char* channels : {"1", "4"}) {
+    for (const CollectiveType type : {CollectiveType::all_gather, CollectiveType::reduce_scatter, CollectiveType::all_reduce}) {
+      const CollectiveRequest request{type, 0, Bytes::of(20 * 4000), &layout, nullptr};
+      CollectivePlan all = make_algorithm("ring", {{"channels", channels}})->compile(request);
+      CollectivePlan few = make_algorithm("ring", {{"channels", channels}, {"messages_max", "4"}})->compile(request);
+      for (CollectivePlan* plan : {&all, &few}) {
+        plan->protocol.hop_latency_inside = Duration::us(1);
+        plan->protocol.hop_latency_network = Duration::us(10);
+      }
+      const std::uint32_t passes = type == CollectiveType::all_reduce ? 2 : 1;
+      const std::uint32_t rings = all.programs.front().size() / (2 * 19 * passes);
+      ASSERT_EQ(few.programs.front().size(), 2 * 4 * passes * rings);
+      for (std::uint32_t position = 0; position < 20; ++position) {
+        const auto sums = [&](const CollectivePlan& plan) {
+          Bytes bytes;
+          std::uint32_t rounds = 0;
+          Duration waits;
+          const CollectiveProgram& program = plan.program_of(position);
+          for (std::uint32_t s = 0; s < program.size(); ++s) {
+            const CollectiveStep& step = program.step(s);
+            if (step.kind == StepKind::send) {
+              bytes += plan.message_bytes(step, position);
+              rounds += step.rounds;
+            } else {
+              waits += plan.hop_latency(step, position);
+            }
+          }
+          return std::tuple(bytes, rounds, waits);
+        };
+        const auto [bytes, rounds, waits] = sums(all);
+        const auto [few_bytes, few_rounds, few_waits] = sums(few);
+        EXPECT_EQ(few_bytes, bytes);
+        EXPECT_EQ(few_rounds, rounds);
+        EXPECT_EQ(rounds, 19 * passes * rings);
+        // 15 rounds of a pass have no message of their own: what empty ones take by themselves.
+        std::uint32_t from_network = 0;
+        const CollectiveProgram& program = few.program_of(position);
+        for (std::uint32_t s = 0; s < program.size(); ++s) {
+          const CollectiveStep& step = program.step(s);
+          if (step.kind == StepKind::send) continue;
+          const std::uint32_t from = few.peer(step, position);
+          if (from / 4 != position / 4) from_network += step.rounds - 1;
+        }
+        const std::uint32_t from_inside = 15 * passes * rings - from_network;
+        EXPECT_EQ(few_waits, waits + Duration::from_us(2.3) * std::int64_t{from_network} +
+                                 Duration::from_us(0.85) * std::int64_t{from_inside});
+      }
+    }
+  }
+}
+
+TEST(RingMessages, OfFewMembersAreAllRounds) {
+  const GroupLayout layout = GroupLayout::blocks(1, 4);
+  const CollectiveRequest request{CollectiveType::all_gather, 0, Bytes::of(4000), &layout, nullptr};
+  const CollectivePlan plan = make_algorithm("ring", {{"messages_max", "3"}})->compile(request);
+  EXPECT_EQ(plan.programs.front().size(), 2U * 3);
+  for (std::uint32_t s = 0; s < plan.programs.front().size(); ++s) EXPECT_EQ(plan.programs.front().step(s).rounds, 1U);
+}
+
 TEST(DoubleBinaryTrees, PutFourHalvesOnEveryNicOfEveryHostIfThereIsOneForEveryPair) {
   // Up and down, a host with two children sends one half up and two down, and another half up, as a
   // leaf of the other tree: four. Its pairs do so on a NIC each. Roots send up nothing.
