@@ -15,22 +15,35 @@ namespace weft {
 
 namespace {
 
-/// All passes of one part.
-struct PartCost {
-  PassCost forward;
-  PassCost backward;
-  PassCost backward_input;
-  PassCost backward_weight;
+const TrainingPass& steps_of(const PartPasses& passes, PassKind kind) {
+  switch (kind) {
+    case PassKind::forward:
+      return passes.forward;
+    case PassKind::backward_input:
+      return passes.backward_input;
+    case PassKind::backward_weight:
+      return passes.backward_weight;
+    case PassKind::backward:
+      break;
+  }
+  return passes.backward;
+}
+
+/// One of every kind of pass, of a part or of all parts of a position together.
+class PassCosts {
+ public:
+  PassCost& of(PassKind kind) { return costs_[static_cast<std::size_t>(kind)]; }
+  const PassCost& of(PassKind kind) const { return costs_[static_cast<std::size_t>(kind)]; }
+
+ private:
+  std::array<PassCost, pass_kinds.size()> costs_;
 };
 
 /// One chunk of one stage.
 struct PositionCost {
   std::vector<PlanUnit> units;
   std::vector<GradientBucket> buckets;  ///< in the order in which backward fills them
-  PassCost forward;
-  PassCost backward;
-  PassCost backward_input;
-  PassCost backward_weight;
+  PassCosts passes;
 };
 
 /// The units of a bucket whose ranks are alike.
@@ -45,7 +58,8 @@ class IterationEstimator {
         network_(network),
         steps_(model, plan),
         sizes_(pipeline_sizes(plan)),
-        load_(largest_load()) {
+        load_(largest_load()),
+        pipeline_gather_(cost_of(steps_.pipeline_gather(), operators.all(), network)) {
     set_part(UnitKind::input, steps_.input());
     if (model.dense_layers() > 0) set_part(UnitKind::dense_layer, steps_.layer(false));
     if (model.experts) set_part(UnitKind::expert_layer, steps_.layer(true, load_));
@@ -79,7 +93,10 @@ class IterationEstimator {
     result.optimizer = updated;
     result.iteration = reduced + updated + waits_for_parameters + gathered;
     result.axes = passes.axes;
-    add_replicas(result, order);
+    // All stages wait for the tied weights' gradients, which come last.
+    const Duration tied = std::min(tied_time(result.stage), result.gradients);
+    result.axes[static_cast<std::size_t>(PlanAxis::embedding)] = {tied_time(result.stage), tied};
+    add_replicas(result, order, result.gradients - tied + result.parameters);
     result.axes[static_cast<std::size_t>(PlanAxis::world)] = {norm, norm};
     return result;
   }
@@ -108,13 +125,12 @@ class IterationEstimator {
     return *std::max_element(loads.begin(), loads.end()) * static_cast<double>(loads.size());
   }
 
-  PartCost& part(UnitKind kind) { return parts_[static_cast<std::size_t>(kind)]; }
-  const PartCost& part(UnitKind kind) const { return parts_[static_cast<std::size_t>(kind)]; }
+  PassCosts& part(UnitKind kind) { return parts_[static_cast<std::size_t>(kind)]; }
+  const PassCosts& part(UnitKind kind) const { return parts_[static_cast<std::size_t>(kind)]; }
 
   void set_part(UnitKind kind, const PartPasses& passes) {
-    const OperatorClock& clock = operators_.of(kind);
-    const auto cost = [&](const TrainingPass& pass) { return cost_of(pass, clock, network_, load_); };
-    part(kind) = {cost(passes.forward), cost(passes.backward), cost(passes.backward_input), cost(passes.backward_weight)};
+    for (const PassKind pass : pass_kinds)
+      part(kind).of(pass) = cost_of(steps_of(passes, pass), operators_.of(kind), network_, load_);
   }
 
   /// What a layer's backward pass does before it: its forward pass again, if not kept.
@@ -124,11 +140,11 @@ class IterationEstimator {
     return plan_.recompute.repeats(unit - (position.units.front().kind == UnitKind::input ? 1 : 0));
   }
 
-  bool is_elsewhere(std::size_t position, std::size_t from) const {
-    const auto device = [&](std::size_t number) {
-      return place_of(sizes_, plan_.placement, static_cast<std::uint32_t>(number)).device;
-    };
-    return device(position) != device(from);
+  /// Whether there is a position `from`, on another stage.
+  bool receives_from(std::size_t number, std::size_t from) const {
+    if (from >= plan_.positions()) return false;
+    const auto device = [&](std::size_t one) { return place_of(sizes_, plan_.placement, static_cast<std::uint32_t>(one)).device; };
+    return device(number) != device(from);
   }
 
   PositionCost position(std::size_t number) const {
@@ -136,41 +152,38 @@ class IterationEstimator {
     cost.units = units_of(model_, plan_, number);
     cost.buckets = buckets_of(cost.units, plan_);
     for (std::size_t unit = 0; unit < cost.units.size(); ++unit) {
-      const PartCost& one = part(cost.units[unit].kind);
-      cost.forward += one.forward;
-      if (is_recomputed(cost, unit)) {
-        cost.backward += one.forward;
-        cost.backward_input += one.forward;
+      const PassCosts& one = part(cost.units[unit].kind);
+      for (const PassKind pass : pass_kinds) {
+        if (recomputes_in(pass) && is_recomputed(cost, unit)) cost.passes.of(pass) += one.of(PassKind::forward);
+        cost.passes.of(pass) += one.of(pass);
       }
-      cost.backward += one.backward;
-      cost.backward_input += one.backward_input;
-      cost.backward_weight += one.backward_weight;
     }
-    const PassCost gather = cost_of(steps_.pipeline_gather(), operators_.all(), network_);
-    if (number > 0 && is_elsewhere(number - 1, number)) cost.forward += gather;
-    if (number + 1 < plan_.positions() && is_elsewhere(number + 1, number)) {
-      cost.backward += gather;
-      cost.backward_input += gather;
+    if (receives_from(number, number - 1)) cost.passes.of(PassKind::forward) += pipeline_gather_;
+    if (receives_from(number, number + 1)) {
+      cost.passes.of(PassKind::backward) += pipeline_gather_;
+      cost.passes.of(PassKind::backward_input) += pipeline_gather_;
     }
     if (plan_.shards_parameters()) {
-      wait_for_parameters(cost, cost.forward, false);
-      wait_for_parameters(cost, cost.backward, true);
-      wait_for_parameters(cost, cost.backward_input, true);
+      for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::backward_input}) wait_for_parameters(cost, pass);
     }
     return cost;
   }
 
-  Duration backward_of(const PositionCost& position, std::size_t unit) const {
-    const PartCost& one = part(position.units[unit].kind);
-    return is_recomputed(position, unit) ? one.forward.time + one.backward.time : one.backward.time;
+  static bool recomputes_in(PassKind pass) { return pass == PassKind::backward || pass == PassKind::backward_input; }
+
+  /// Of one unit, with what is computed again before it.
+  Duration unit_time(const PositionCost& position, std::size_t unit, PassKind pass) const {
+    const PassCosts& one = part(position.units[unit].kind);
+    const bool again = recomputes_in(pass) && is_recomputed(position, unit);
+    return one.of(pass).time + (again ? one.of(PassKind::forward).time : Duration::zero());
   }
 
   /// ZeRO 3: a unit begins when its parameters are there, for which was asked when the unit before
-  /// it began; gradients are scattered behind backward on the same ranks.
-  void wait_for_parameters(const PositionCost& position, PassCost& pass, bool is_backward) const {
+  /// it began; gradients are scattered behind a whole backward pass on the same ranks.
+  void wait_for_parameters(PositionCost& position, PassKind kind) const {
     const std::size_t units = position.units.size();
     std::array<Duration, plan_axis_count> free = {};
-    const auto unit_at = [&](std::size_t i) { return is_backward ? units - 1 - i : i; };
+    const auto unit_at = [&](std::size_t i) { return kind == PassKind::forward ? i : units - 1 - i; };
     const auto gathered = [&](std::size_t i, Duration asked) {
       Duration there;
       for (const GradientBucket& bucket : position.buckets) {
@@ -188,16 +201,17 @@ class IterationEstimator {
       const Duration begin = std::max(end, there);
       if (i + 1 < units) there = gathered(i + 1, end);
       const std::size_t unit = unit_at(i);
-      const Duration takes = is_backward ? backward_of(position, unit) : part(position.units[unit].kind).forward.time;
+      const Duration takes = unit_time(position, unit, kind);
       work += takes;
       end = begin + takes;
-      if (!is_backward) continue;
+      if (kind != PassKind::backward) continue;
       for (const GradientBucket& bucket : position.buckets) {
         if (bucket.first_unit != unit) continue;
         Duration& axis_free = free[static_cast<std::size_t>(replicas_of(bucket))];
         axis_free = std::max(axis_free, end) + bucket_reduction(bucket);
       }
     }
+    PassCost& pass = position.passes.of(kind);
     pass.time += end - work;
     pass.axes[static_cast<std::size_t>(PlanAxis::replicas)].exposed += end - work;
   }
@@ -211,8 +225,9 @@ class IterationEstimator {
   PipelineTimeline executed(const PipelineOrder& order, Duration transfer) const {
     std::vector<PositionTimes> times;
     for (const PositionCost& position : positions_) {
-      times.push_back({position.forward.time, position.backward_input.time, position.backward_weight.time, position.backward.time,
-                       transfer, transfer});
+      const auto time = [&](PassKind pass) { return position.passes.of(pass).time; };
+      times.push_back({time(PassKind::forward), time(PassKind::backward_input), time(PassKind::backward_weight),
+                       time(PassKind::backward), transfer, transfer});
     }
     return execute(sizes_, order, times, plan_.overlap_pipeline ? DuringTransfer::next_pass : DuringTransfer::wait);
   }
@@ -225,20 +240,7 @@ class IterationEstimator {
     PassCost sum;
     for (const TimedPass& timed : timeline_.devices[stage].passes) {
       const PositionCost& position = positions_[position_at(order, stage, timed.pass.chunk)];
-      switch (timed.pass.kind) {
-        case PassKind::forward:
-          sum += position.forward;
-          break;
-        case PassKind::backward:
-          sum += position.backward;
-          break;
-        case PassKind::backward_input:
-          sum += position.backward_input;
-          break;
-        case PassKind::backward_weight:
-          sum += position.backward_weight;
-          break;
-      }
+      sum += position.passes.of(timed.pass.kind);
     }
     return sum;
   }
@@ -300,7 +302,7 @@ class IterationEstimator {
         }
         for (std::size_t unit = 0; unit < position.units.size(); ++unit) {
           most = std::max(most, there[unit] - begin);
-          begin += part(position.units[unit].kind).forward.time;
+          begin += unit_time(position, unit, PassKind::forward);
         }
       }
     }
@@ -340,10 +342,7 @@ class IterationEstimator {
       const bool is_last = ++done[timed.pass.chunk] == sizes_.microbatches;
       if (!plan_.shards_gradients() && !(is_last && plan_.overlap_gradients)) continue;
       const PositionCost& position = positions_[position_at(order, stage, timed.pass.chunk)];
-      const auto takes = [&](std::size_t unit) {
-        return timed.pass.kind == PassKind::backward ? backward_of(position, unit)
-                                                     : part(position.units[unit].kind).backward_weight.time;
-      };
+      const auto takes = [&](std::size_t unit) { return unit_time(position, unit, timed.pass.kind); };
       // What a pass waits for, it waits for before its first unit.
       Duration at = timed.end.since_start();
       for (std::size_t unit = 0; unit < position.units.size(); ++unit) at -= takes(unit);
@@ -402,7 +401,7 @@ class IterationEstimator {
   }
 
   /// What the axes of replicas do for gradients and parameters.
-  void add_replicas(IterationEstimate& result, const PipelineOrder& order) const {
+  void add_replicas(IterationEstimate& result, const PipelineOrder& order, Duration exposed_time) const {
     const std::int64_t reductions = plan_.shards_gradients() ? sizes_.microbatches : 1;
     const std::int64_t gathers = plan_.shards_parameters() ? 2 * sizes_.microbatches : gathers_once() ? 1 : 0;
     for (std::uint32_t chunk = 0; chunk < plan_.chunks; ++chunk) {
@@ -412,7 +411,7 @@ class IterationEstimator {
       }
     }
     const PlanAxis exposed = plan_.replicas() > 1 ? PlanAxis::replicas : PlanAxis::expert_replicas;
-    result.axes[static_cast<std::size_t>(exposed)].exposed += result.gradients + result.parameters;
+    result.axes[static_cast<std::size_t>(exposed)].exposed += exposed_time;
   }
 
   // --- Rows of communication ---
@@ -434,14 +433,15 @@ class IterationEstimator {
     rows.push_back(more);
   }
 
-  void add_pass(std::vector<CommunicationCost>& rows, UnitKind kind, const TrainingPass& pass, std::uint64_t times) const {
+  void add_pass(std::vector<CommunicationCost>& rows, const OperatorClock& clock, const TrainingPass& pass,
+                std::uint64_t times) const {
     if (times == 0) return;
-    const std::vector<StepCost> costs = step_costs(pass, operators_.of(kind), network_, load_);
+    const std::vector<StepCost> costs = step_costs(pass, clock, network_, load_);
     for (std::size_t i = 0; i < pass.size(); ++i) {
       const auto* collective = std::get_if<AxisCollective>(&pass[i].what);
       const auto* shift = std::get_if<ShiftStep>(&pass[i].what);
       if (collective == nullptr && shift == nullptr) continue;
-      const Bytes size = collective != nullptr ? collective->input : shift->bytes;
+      const Bytes size = collective != nullptr ? input_of(*collective, load_) : shift->bytes;
       const auto count = static_cast<std::int64_t>(times);
       add_row(rows,
               {collective != nullptr ? collective->axis : shift->axis, collective != nullptr ? to_text(collective->type) : message,
@@ -480,12 +480,16 @@ class IterationEstimator {
         if (units[i] == 0) continue;
         const auto kind = static_cast<UnitKind>(i);
         const PartPasses passes = passes_of_unit(kind);
+        const OperatorClock& clock = operators_.of(kind);
         const std::uint64_t times = units[i] * sizes_.microbatches;
-        add_pass(rows, kind, passes.forward, times + again[i] * sizes_.microbatches);
-        add_pass(rows, kind, passes.backward, is_split ? 0 : times);
-        add_pass(rows, kind, passes.backward_input, is_split ? times : 0);
-        add_pass(rows, kind, passes.backward_weight, is_split ? times : 0);
+        add_pass(rows, clock, passes.forward, times + again[i] * sizes_.microbatches);
+        add_pass(rows, clock, passes.backward, is_split ? 0 : times);
+        add_pass(rows, clock, passes.backward_input, is_split ? times : 0);
+        add_pass(rows, clock, passes.backward_weight, is_split ? times : 0);
       }
+      const std::size_t number = position_at(order, stage, chunk);
+      const std::uint64_t received = (receives_from(number, number - 1) ? 1U : 0U) + (receives_from(number, number + 1) ? 1U : 0U);
+      add_pass(rows, operators_.all(), steps_.pipeline_gather(), received * sizes_.microbatches);
     }
   }
 
@@ -549,7 +553,8 @@ class IterationEstimator {
   TrainingSteps steps_;
   PipelineSizes sizes_;
   double load_;
-  std::array<PartCost, unit_kind_count> parts_;
+  std::array<PassCosts, unit_kind_count> parts_;
+  PassCost pipeline_gather_;  ///< of what another stage sent
   std::vector<PositionCost> positions_;
   PipelineTimeline timeline_;
 };

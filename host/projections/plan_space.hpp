@@ -39,8 +39,9 @@ struct PlanCandidates {
   std::uint64_t refused = 0;        ///< combinations that break a rule
 };
 
-/// Throws InputError of load_plan() where even what the user set breaks no rule of plans but of
-/// files: [unknown-field], [bad-value] ...
+/// Throws InputError of load_plan() where what the user set breaks no rule of plans but of files:
+/// [unknown-field], [bad-value] ...; [bad-plan] where it divides neither GPUs nor heads, or has more
+/// stages than layers.
 PlanCandidates plans_in(const PlanSpace& space, const TransformerModel& model, const SourcePlace& place);
 
 }  // namespace weft

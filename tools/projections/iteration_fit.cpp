@@ -193,7 +193,7 @@ FitSplit draw_split(std::span<const MeasuredIteration> iterations, std::span<con
   FitSplit split;
   RandomStream random(seed, 0, purpose_split);
   const auto drawn_of = [&](std::size_t all) {
-    return std::max<std::size_t>(1, static_cast<std::size_t>(share * static_cast<double>(all)));
+    return std::clamp<std::size_t>(static_cast<std::size_t>(share * static_cast<double>(all)), 1, all);
   };
   for (auto& [table, numbers] : grouped(iterations, candidates, &MeasuredIteration::table)) {
     if (!by_kind) {

@@ -76,26 +76,34 @@ class JobSink final : public ResultSink {
 
 }  // namespace
 
+std::string free_job_name(const Scenario& cluster, const std::string& wanted) {
+  std::string name = wanted;
+  const auto is_taken = [&] { return std::ranges::find(cluster.jobs, name, &JobSpec::name) != cluster.jobs.end(); };
+  for (int number = 2; is_taken(); ++number) name = fmt::format("{} {}", wanted, number);
+  return name;
+}
+
 SimulatedIteration simulate_iteration(const Scenario& cluster, const SimulationRequest& request, RunOptions options) {
   Scenario scenario = cluster;
   scenario.name = request.name;
-  JobSpec job;
-  job.name = request.name;
-  job.gpus = request.workload->rank_count;
-  job.iterations = request.iterations;
-  job.workload = request.workload;
-  job.place = SourcePlace::named(request.name);
   if (!request.with_neighbours) {
     scenario.jobs.clear();
     scenario.workloads.clear();
   }
+  JobSpec job;
+  job.name = free_job_name(scenario, request.name);
+  job.gpus = request.workload->rank_count;
+  job.iterations = request.iterations;
+  job.workload = request.workload;
+  job.place = SourcePlace::named(request.name);
+  const std::string name = job.name;
   scenario.jobs.insert(scenario.jobs.begin(), std::move(job));
   scenario.workloads.push_back(request.workload);
   sort_by_submission(scenario.jobs);
   if (request.finds_blame) scenario.parameters.apply("flow.detect_congestion", "on", SourcePlace::named(request.name));
 
   std::atomic<bool> ended = false;
-  JobSink sink(request.name, ended);
+  JobSink sink(name, ended);
   if (request.with_neighbours) options.interrupt = &ended;
   const RunOutcome outcome = request.with_neighbours ? run(scenario, sink, options) : finish_run(scenario, sink, options);
   if (sink.iterations().size() < request.iterations) {

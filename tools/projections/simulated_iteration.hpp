@@ -45,11 +45,14 @@ struct SimulatedIteration {
 
 struct SimulationRequest {
   std::shared_ptr<const Workload> workload;
-  std::string name;  ///< of the job
+  std::string name;  ///< of the job; it gets another one if a neighbour has it
   std::uint64_t iterations = 2;
   bool with_neighbours = false;  ///< the cluster's jobs
   bool finds_blame = true;
 };
+
+/// `wanted`, or with a number behind it as long as a job of the cluster has that name.
+std::string free_job_name(const Scenario& cluster, const std::string& wanted);
 
 /// Throws InputError as a run does.
 SimulatedIteration simulate_iteration(const Scenario& cluster, const SimulationRequest& request, RunOptions options);

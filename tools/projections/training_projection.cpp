@@ -112,7 +112,7 @@ class TrainingProjector {
                          {"communication in passes", estimate.communication},
                          {"pipeline: waits and messages", estimate.pipeline},
                          {"gradients after the last pass", estimate.gradients},
-                         {"parameters before the first", estimate.parameters},
+                         {"waits for parameters", estimate.parameters},
                          {"optimizer", estimate.optimizer}};
     projection_.communication = std::move(explained.communication);
   }

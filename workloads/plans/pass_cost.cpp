@@ -31,10 +31,6 @@ Duration uncovered(const Span& span, const std::vector<Span>& computing) {
 
 std::size_t index_of(PlanAxis axis) { return static_cast<std::size_t>(axis); }
 
-Bytes scaled_bytes(Bytes bytes, double factor) {
-  return factor == 1.0 ? bytes : Bytes::of(std::llround(static_cast<double>(bytes.count()) * factor));
-}
-
 /// When each step of a pass runs.
 struct PassTimeline {
   struct Step {
@@ -61,9 +57,7 @@ struct PassTimeline {
       } else if (const auto* collective = std::get_if<AxisCollective>(&step.what)) {
         Duration& free = axis_free[index_of(collective->axis)];
         span.begin = std::max(begin, free);
-        const bool goes_by_load = collective->goes_by_load || collective->returns_by_load;
-        const Bytes input = scaled_bytes(collective->input, goes_by_load ? load : 1.0);
-        span.end = span.begin + network.collective(collective->axis, collective->type, input);
+        span.end = span.begin + network.collective(collective->axis, collective->type, input_of(*collective, load));
         free = span.end;
         timed.axis = collective->axis;
       } else {
@@ -107,6 +101,12 @@ PassCost cost_of(const TrainingPass& pass, const OperatorClock& operators, const
     axis.exposed += uncovered(step.span, timeline.computing);
   }
   return cost;
+}
+
+Bytes input_of(const AxisCollective& collective, double load) {
+  const bool goes_by_load = collective.goes_by_load || collective.returns_by_load;
+  if (!goes_by_load || load == 1.0) return collective.input;
+  return Bytes::of(std::llround(static_cast<double>(collective.input.count()) * load));
 }
 
 std::vector<StepCost> step_costs(const TrainingPass& pass, const OperatorClock& operators, const AxisClock& network, double load) {

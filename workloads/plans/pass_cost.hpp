@@ -36,6 +36,9 @@ struct PassCost {
   PassCost& operator+=(const PassCost& next);
 };
 
+/// What one rank gives to a collective, of which `load` is as below.
+Bytes input_of(const AxisCollective& collective, double load);
+
 /// Of one step: its communication, or nothing where it computes.
 using StepCost = AxisTime;
 

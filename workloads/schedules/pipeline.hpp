@@ -25,6 +25,7 @@
 // Threads: values and pure functions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ namespace weft {
 enum class ChunkPlacement : std::uint8_t { loop, v_shape };
 
 enum class PassKind : std::uint8_t { forward, backward_input, backward_weight, backward };
+inline constexpr std::array pass_kinds = {PassKind::forward, PassKind::backward_input, PassKind::backward_weight,
+                                          PassKind::backward};
 
 /// "F", "B", "W", "BW".
 std::string_view to_text(PassKind kind);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -130,6 +131,78 @@ TEST(IterationEstimate, MessagesOfOneMicrobatchAreExposed) {
   EXPECT_EQ(row.exposed, Duration::us(100));
 }
 
+// PP 2, TP 2, one microbatch: what a stage receives in two parts it gathers, the only gather that
+// there is without sequence parallelism.
+TEST(IterationEstimate, ReceivedPartsAreGathered) {
+  const TransformerModel model = small_training::model(4);
+  const ParallelPlan plan =
+      small_training::plan(model, {"pipeline_parallel=2", "data_parallel=1", "global_batch=3", "scatter_between_stages=true"});
+  const ExplainedIteration iteration = explained(model, plan, constant_network(Duration::us(20), Duration::us(1)));
+  std::uint64_t gathers = 0;
+  for (const CommunicationCost& row : iteration.communication) {
+    if (row.what != "all_gather") continue;
+    EXPECT_EQ(row.axis, PlanAxis::tensor);
+    EXPECT_EQ(row.purpose, "activations");
+    // Half of 128 tokens of 64 numbers in half precision.
+    EXPECT_EQ(row.each_bytes(), Bytes::of(128 * 64 * 2 / 2));
+    gathers += row.count;
+  }
+  EXPECT_EQ(gathers, 3U);  // a stage of two receives in one direction
+}
+
+// PP 2 with tied weights: when both stages have their gradients, they add up those of 1,024 words
+// of 64 numbers.
+TEST(IterationEstimate, TiedWeightsHaveAnAxisOfTheirOwn) {
+  TransformerModel model = small_training::model(4);
+  model.tied_embeddings = true;
+  const ParallelPlan plan = small_training::plan(model, {"tensor_parallel=1", "pipeline_parallel=2"});
+  const ExplainedIteration iteration = explained(model, plan, constant_network(Duration::us(70), Duration::zero()));
+  EXPECT_EQ(axis(iteration.estimate, PlanAxis::embedding).busy, Duration::us(70));
+  EXPECT_EQ(axis(iteration.estimate, PlanAxis::embedding).exposed, Duration::us(70));
+  EXPECT_EQ(axis(iteration.estimate, PlanAxis::replicas).exposed, iteration.estimate.gradients - Duration::us(70));
+  const auto row = std::ranges::find(iteration.communication, PlanAxis::embedding, &CommunicationCost::axis);
+  ASSERT_NE(row, iteration.communication.end());
+  EXPECT_EQ(row->bytes, Bytes::of(std::int64_t{1024} * 64 * 4));
+}
+
+// ZeRO 3, whose gathers are in the way of every unit: the weights' pass of a split backward needs
+// none and its gradients are scattered behind it, so that splitting makes no difference to the sum.
+TEST(IterationEstimate, ShardedParametersOfASplitBackward) {
+  const TransformerModel model = small_training::model(8);
+  std::vector<std::string> settings = {"tensor_parallel=1", "zero_stage=3", "gradient_bucket=1"};
+  const AxisClock network = constant_network(Duration::ms(1), Duration::zero());
+  const auto replicas = [&](const char* schedule) {
+    std::vector<std::string> all = settings;
+    all.push_back(std::string("schedule=") + schedule);
+    return axis(explained(model, small_training::plan(model, all), network).estimate, PlanAxis::replicas);
+  };
+  const AxisTime whole = replicas("1f1b");
+  const AxisTime split = replicas("zb_h1");
+  EXPECT_EQ(split.busy, whole.busy);
+  EXPECT_LE(split.exposed, split.busy);
+  EXPECT_LE(whole.exposed, whole.busy);
+}
+
+// Uneven experts: rows say what the rank with the largest load sends.
+TEST(IterationEstimate, RowsOfUnevenExpertsGoByTheLargestLoad) {
+  TransformerModel model = small_training::model(4);
+  model.experts = ExpertBlock{.count = 4, .top_k = 1, .width = 256, .load_shares = {}};
+  const auto sent = [&](std::vector<double> shares) {
+    model.experts->load_shares = std::move(shares);
+    const ParallelPlan plan =
+        small_training::plan(model, {"tensor_parallel=1", "pipeline_parallel=1", "data_parallel=2", "expert_parallel=2"});
+    Bytes sum;
+    for (const CommunicationCost& row : explained(model, plan, free_network()).communication) {
+      if (row.axis == PlanAxis::expert) sum += row.bytes;
+    }
+    return sum;
+  };
+  // Half of the tokens go to the first expert, so that the first rank has three fifths of them.
+  const Bytes even = sent({});
+  EXPECT_GT(even, Bytes::zero());
+  EXPECT_NEAR(sent({0.5, 0.1, 0.2, 0.2}).count(), even.count() * 0.6 * 2, 64);
+}
+
 // --- All plans ---
 
 std::vector<std::string> random_settings(std::mt19937& random) {
@@ -142,7 +215,11 @@ std::vector<std::string> random_settings(std::mt19937& random) {
       "zero_stage=" + pick({"0", "1", "2", "3"}),     "recompute.kind=" + pick({"KEEP", "SELECTIVE", "UNIFORM", "BLOCK"}),
       "overlap_gradients=" + pick({"true", "false"}), "overlap_parameters=" + pick({"true", "false"}),
       "overlap_pipeline=" + pick({"true", "false"}),  "gradient_bucket=" + pick({"1", "100000", "100000000"})};
-  if (settings[0] != "tensor_parallel=1") settings.push_back("sequence_parallel=" + pick({"true", "false"}));
+  if (settings[0] != "tensor_parallel=1") {
+    const bool shares_sequence = random() % 2 == 0;
+    settings.emplace_back(shares_sequence ? "sequence_parallel=true" : "sequence_parallel=false");
+    if (!shares_sequence) settings.push_back("scatter_between_stages=" + pick({"true", "false"}));
+  }
   if (settings[2] == "pipeline_parallel=4")
     settings.push_back("schedule=" + pick({"1f1b", "gpipe", "zb_h1", "zbv", "interleaved_1f1b"}));
   if (settings.back() == "schedule=interleaved_1f1b") settings.emplace_back("virtual_pipeline=2");
@@ -215,6 +292,7 @@ TEST(IterationEstimate, BoundsOfRandomPlans) {
       rows[static_cast<std::size_t>(row.axis)].exposed += row.exposed;
     }
     for (const PlanAxis one : {PlanAxis::tensor, PlanAxis::context, PlanAxis::expert}) {
+      SCOPED_TRACE(to_text(one));
       EXPECT_EQ(rows[static_cast<std::size_t>(one)].busy, axis(estimate, one).busy) << what;
       EXPECT_EQ(rows[static_cast<std::size_t>(one)].exposed, axis(estimate, one).exposed) << what;
     }

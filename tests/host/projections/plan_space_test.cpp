@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <string>
 #include <tuple>
@@ -103,6 +104,46 @@ TEST(PlanSpace, ExpertsHaveAxesOfTheirOwn) {
   const PlanCandidates found = plans_in(space, model, place);
   for (const ParallelPlan& plan : found.plans) both.insert({plan.expert, plan.expert_tensor});
   EXPECT_EQ(both, (std::set<std::pair<std::uint32_t, std::uint32_t>>{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {4, 1}, {4, 2}, {8, 1}}));
+}
+
+/// A base that keeps the scores of attention and computes groups of two layers again: the kinds of
+/// recomputation are tried with nothing of its layers, and the selective one as well.
+TEST(PlanSpace, RecomputationOfABaseIsVariedWhole) {
+  const TransformerModel model = small_training::model(4);
+  const std::string base = testing::TempDir() + "plan_space_base.textproto";
+  std::ofstream(base) << "global_batch: 16 fused_attention: false recompute { kind: UNIFORM layers: 2 }";
+  PlanSpace space;
+  space.base = base;
+  space.gpus = 1;
+  std::multiset<std::pair<RecomputeKind, std::uint64_t>> kinds;
+  for (const ParallelPlan& plan : plans_in(space, model, place).plans) {
+    if (plan.microbatch == 1 && plan.zero_stage == 1) kinds.insert({plan.recompute.kind, plan.recompute.layers});
+  }
+  const std::multiset<std::pair<RecomputeKind, std::uint64_t>> expected = {
+      {RecomputeKind::keep, 1}, {RecomputeKind::selective, 1}, {RecomputeKind::uniform, 1}};
+  EXPECT_EQ(kinds, expected);
+}
+
+std::string refusal(const std::vector<std::string>& settings) {
+  PlanSpace space;
+  space.settings = settings;
+  space.gpus = 16;
+  try {
+    plans_in(space, small_training::model(4), place);
+  } catch (const InputError& error) {
+    return error.diagnostics().front().message;
+  }
+  return "";
+}
+
+/// Eight heads, four layers, 16 GPUs.
+TEST(PlanSpace, SizesThatNoPlanCanHaveAreNamed) {
+  EXPECT_EQ(refusal({"tensor_parallel=3"}), "tensor_parallel = 3 does not divide heads = 8");
+  EXPECT_EQ(refusal({"pipeline_parallel=3"}), "pipeline_parallel = 3 does not divide 16 GPUs");
+  EXPECT_EQ(refusal({"tensor_parallel=8", "context_parallel=4"}),
+            "tensor_parallel x context_parallel = 32 does not divide 16 GPUs");
+  EXPECT_EQ(refusal({"pipeline_parallel=8"}), "pipeline_parallel = 8 is more than 4 layers");
+  EXPECT_EQ(refusal({"data_parallel=5"}), "data_parallel = 5 does not divide 16 GPUs");
 }
 
 TEST(PlanSpace, AMistakeInASettingIsNoRefusedPlan) {

@@ -59,6 +59,11 @@ TEST(SimulatedIteration, NeighboursCostTimeAndAreBlamed) {
   EXPECT_FALSE(beside.blamed->is_own);
   EXPECT_EQ(beside.blamed->trigger, "neighbour");
   EXPECT_NE(beside.blamed->link.find("leaf"), std::string::npos);
+  // A neighbour by the name of what is projected is another job all the same.
+  cluster.jobs.front().name = request.name;
+  const SimulatedIteration namesake = simulate_iteration(cluster, request, {});
+  EXPECT_EQ(namesake.iteration, beside.iteration);
+  EXPECT_EQ(namesake.blamed->trigger, request.name);
 }
 
 // Parameters that are gathered before the first passes are those of the iteration before: only from
