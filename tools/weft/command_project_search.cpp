@@ -30,6 +30,9 @@ namespace weft {
 
 namespace {
 
+/// Of a ring's members in the simulation, unless the user or the scenario says otherwise: rings of
+/// hundreds of replicas would take most of its time.
+constexpr std::string_view ring_messages = "16";
 constexpr double tokens_of_iteration = 8'388'608;  // 1,024 sequences of 8,192 tokens
 
 struct SearchFlags {
@@ -90,7 +93,9 @@ int search(const SearchFlags& given) {
   if (model == nullptr)
     fail("bad-model", fmt::format("{} is no transformer, and plans are for transformers", description.name), model_place);
   const SourcePlace cluster_place = SourcePlace::named(fmt::format("CLUSTER {}", flags.cluster));
-  const Scenario cluster = load_cluster(cluster_request, cluster_place);
+  Scenario cluster = load_cluster(cluster_request, cluster_place);
+  if (!cluster.parameters.of("ring").is_given("messages_max"))
+    cluster.parameters.apply("ring.messages_max", ring_messages, cluster_place);
   const FlaggedTimes operators = flagged_times(flags.operators, *cluster.topology, flags.cluster, cluster_place);
 
   SearchRequest request;
@@ -122,6 +127,7 @@ int search(const SearchFlags& given) {
   page.operators = operators.times->origin();
   page.gpus = flags.gpus;
   page.memory = operators.gpu.memory;
+  page.ring_messages = static_cast<std::uint64_t>(cluster.parameters.of("ring").integer("messages_max"));
   page.result = &result;
   page.shown = flags.shown;
   if (!result.plans.empty()) page.operations = model_operations(*model, result.plans.front().plan);

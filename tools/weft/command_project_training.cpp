@@ -76,7 +76,8 @@ void check_uses(const TrainingFlags& flags) {
   if (!flags.asks_for("composition")) refuse({"--components"}, "no estimator composes components", "add --estimators=composition");
   if (flags.clusters.size() > 1) {
     const char* help = "name one cluster";
-    refuse({"--as", "--estimators", "--hardware-config"}, "clusters are compared by their own networks", help);
+    refuse({"--estimators", "--hardware-config"}, "clusters are compared by their own networks", help);
+    if (flags.as == "seed") refuse({"--as"}, "clusters are compared by their own networks", help);
     refuse({"--profiling-mode"}, "layers are measured on the GPU of one cluster", help);
   }
 }
@@ -97,7 +98,7 @@ void add_neighbours(Scenario& cluster, const TrainingFlags& flags, const Operato
     auto workload = std::make_shared<Workload>(
         make_training_workload(planned.description.name, planned.model(), planned.plan, operator_clock(times, place), place));
     JobSpec job;
-    job.name = fmt::format("neighbour{}", cluster.jobs.size() + 1);
+    job.name = free_job_name(cluster, fmt::format("neighbour{}", cluster.jobs.size() + 1));
     job.gpus = workload->rank_count;
     job.iterations = iterations;
     job.workload = workload;
