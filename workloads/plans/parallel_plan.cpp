@@ -139,6 +139,12 @@ class PlanRules {
   }
 
   void check_recompute() {
+    if (plan_.recompute.kind == RecomputeKind::uniform && plan_.recompute.layers > 1 && plan_.shards_parameters()) {
+      broken("recompute",
+             fmt::format("recompute.layers = {}, but under zero_stage = 3 a rank has the parameters of one layer at a time",
+                         plan_.recompute.layers),
+             "layers: 1, or zero_stage: 2");
+    }
     if (plan_.recompute.kind != RecomputeKind::block) return;
     for (const LayerRange& range : plan_.layout) {
       if (range.count >= plan_.recompute.layers) continue;

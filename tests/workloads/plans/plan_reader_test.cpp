@@ -104,6 +104,9 @@ TEST(PlanReader, NamesBrokenRules) {
             (Mistakes{"bad-plan: sequence = 4096 is more than the model's 2048 positions"}));
   EXPECT_EQ(mistakes("gpt3_175b", "gpt3_175b_megatron", {"recompute.kind=BLOCK", "recompute.layers=5"}),
             (Mistakes{"bad-plan: recompute has 5 layers of each chunk, and one chunk has 4"}));
+  EXPECT_EQ(
+      mistakes("llama3_8b", "llama3_8b_nemo", {"recompute.kind=UNIFORM", "recompute.layers=2", "zero_stage=3"}),
+      (Mistakes{"bad-plan: recompute.layers = 2, but under zero_stage = 3 a rank has the parameters of one layer at a time"}));
 }
 
 TEST(PlanReader, SaysWhichSettingIsWrong) {
