@@ -23,6 +23,13 @@ struct PassTraffic {
   ElementTraffic backward;
 };
 
+/// x for its moments, then x -> y; x, dy for their sums, then x, dy -> dx. Moments are of all rows,
+/// so that no kernel keeps what it read.
+constexpr PassTraffic batch_norm_traffic = {{.own = 3, .kernels = 2}, {.own = 5, .kernels = 2}};
+
+/// Four inputs for an output, and which of them it was.
+constexpr PassTraffic pooling_traffic = {{.own = 5, .marks = 1}, {.own = 5, .marks = 1}};
+
 /// Apex, Transformer Engine, Megatron-Core: a kernel, which reads its inputs and writes its outputs
 /// once, computing in FP32 inside.
 PassTraffic fused_traffic(RowOperator what) {
@@ -51,6 +58,10 @@ PassTraffic fused_traffic(RowOperator what) {
       return {{.own = 2, .kernels = 2}, {.own = 3}};
     case RowOperator::permute:
       return {{.own = 2}, {.own = 2}};
+    case RowOperator::batch_norm:
+      return batch_norm_traffic;
+    case RowOperator::pooling:
+      return pooling_traffic;
   }
   return {};
 }
@@ -99,6 +110,10 @@ PassTraffic eager_traffic(RowOperator what, bool is_long) {
       return {{.wide = 2, .casts = 2, .kernels = 5}, {.wide = 3, .casts = 2, .kernels = 5}};
     case RowOperator::permute:
       return {{.own = 2, .kernels = 3}, {.own = 2, .kernels = 3}};
+    case RowOperator::batch_norm:
+      return batch_norm_traffic;
+    case RowOperator::pooling:
+      return pooling_traffic;
   }
   return {};
 }
@@ -123,6 +138,8 @@ MemoryTraffic traffic_of(const EmbeddingLookup& shape, double element_bytes, Ope
   const double row_bytes = number_of(shape.width) * element_bytes;
   const double looked_up = number_of(shape.rows) * number_of(shape.pooled);
   if (pass == OperatorPass::forward) return {.bytes = (looked_up + number_of(shape.rows)) * row_bytes, .kernels = 1};
+  // Gradients are read, rows read and written, in one kernel (FBGEMM, HugeCTR).
+  if (shape.is_updated_in_place) return {.bytes = (number_of(shape.rows) + 2.0 * looked_up) * row_bytes, .kernels = 1};
   // The table's gradient is cleared, then each gradient added to its row of it.
   return {.bytes = (number_of(shape.table_rows) + number_of(shape.rows) + 2.0 * looked_up) * row_bytes, .kernels = 2};
 }

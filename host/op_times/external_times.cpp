@@ -68,7 +68,8 @@ struct ShapeQuestion {
                  {"rows", shape.rows},
                  {"width", shape.width},
                  {"table_rows", shape.table_rows},
-                 {"pooled", shape.pooled}});
+                 {"pooled", shape.pooled},
+                 {"is_updated_in_place", shape.is_updated_in_place}});
   }
   void operator()(const Convolution& shape) const {
     json.update({{"operator", "convolution"},

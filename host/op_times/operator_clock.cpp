@@ -28,7 +28,9 @@ struct MembersOfShape {
             op.key_length, op.key_width,   op.value_width,     op.is_causal ? 1U : 0U};
   }
   Members operator()(const RowWise& op) const { return {static_cast<std::uint64_t>(op.what), op.rows, op.width}; }
-  Members operator()(const EmbeddingLookup& op) const { return {op.rows, op.width, op.table_rows, op.pooled}; }
+  Members operator()(const EmbeddingLookup& op) const {
+    return {op.rows, op.width, op.table_rows, op.pooled, op.is_updated_in_place ? 1U : 0U};
+  }
   Members operator()(const Convolution& op) const {
     return {op.batch, op.input_channels, op.output_channels, op.output_height, op.output_width, op.kernel, op.stride};
   }

@@ -22,10 +22,8 @@ namespace {
 
 constexpr std::uint32_t profile_version = 2;
 
-constexpr RowOperator last_row_operator = RowOperator::permute;
-
 std::optional<RowOperator> row_operator_called(const std::string& name) {
-  for (int i = 0; i <= static_cast<int>(last_row_operator); ++i) {
+  for (int i = 0; i <= static_cast<int>(row_operator_last); ++i) {
     if (to_text(static_cast<RowOperator>(i)) == name) return static_cast<RowOperator>(i);
   }
   return std::nullopt;

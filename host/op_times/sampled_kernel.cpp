@@ -203,7 +203,7 @@ struct ShapeKernel {
     return OperatorKernel{row_wise(shape.what), {real(shape.rows), real(shape.width)}};
   }
   std::optional<OperatorKernel> operator()(const EmbeddingLookup& shape) const {
-    if (shape.pooled > 1) return std::nullopt;
+    if (shape.pooled > 1 || shape.is_updated_in_place) return std::nullopt;
     return OperatorKernel{only(KernelKind::embedding), {real(shape.rows), real(shape.width), real(shape.table_rows)}};
   }
   std::optional<OperatorKernel> operator()(const Convolution&) const { return std::nullopt; }

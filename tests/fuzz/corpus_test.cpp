@@ -43,6 +43,7 @@ const std::map<std::string_view, int> refusals = {
     {"layer_benchmark", 2},
     {"model", 2},
     {"plan", 2},
+    {"replica_plan", 2},
     {"routes", 5},
     {"failure_log", 1},
     {"maintenance_plan", 1},

@@ -41,6 +41,7 @@
 #include "workloads/measurements/measurement_tables.hpp"
 #include "workloads/models/model_components.hpp"
 #include "workloads/models/model_reader.hpp"
+#include "workloads/plans/block_workload.hpp"
 #include "workloads/plans/held_parameters.hpp"
 #include "workloads/plans/plan_reader.hpp"
 
@@ -123,7 +124,25 @@ void read_hardware(const std::string& path) {
 }
 
 /// Read, then counted.
-void read_model_and_count(const std::string& path) { parameter_count(read_model(SourceText::read(path))); }
+/// An iteration of what is no transformer, which has few ops whatever the model.
+void iterate(const ModelDescription& model, const ParallelPlan& plan, const SourcePlace& place) {
+  const OperatorClock clock = [](const Operator&, OperatorPass) { return Duration::us(1); };
+  Workload workload;
+  if (const auto* recommender = std::get_if<RecommenderModel>(&model.what))
+    workload = make_training_workload("fuzz", *recommender, plan, clock, place);
+  if (const auto* unet = std::get_if<UNetModel>(&model.what)) workload = make_training_workload("fuzz", *unet, plan, clock, place);
+  Diagnostics diagnostics;
+  check_workload(workload, place, diagnostics);
+  diagnostics.throw_if_errors();
+}
+
+void read_model_and_count(const std::string& path) {
+  const ModelDescription model = read_model(SourceText::read(path));
+  parameter_count(model);
+  if (model.transformer() != nullptr) return;
+  const SourcePlace place = SourcePlace::named("model");
+  iterate(model, load_plan({.name = "", .overrides = {"global_batch=64"}, .gpus = 8}, model, place), place);
+}
 
 /// Read for a small model, then asked what ranks hold.
 void read_plan_and_hold(const std::string& path) {
@@ -133,6 +152,18 @@ void read_plan_and_hold(const std::string& path) {
   const ParallelPlan plan =
       load_plan({.name = path, .overrides = {}, .gpus = {}}, *model.transformer(), SourcePlace::named("plan"));
   for (std::size_t i = 0; i < plan.layout.size(); ++i) held_by_position(*model.transformer(), plan, i);
+}
+
+/// Read for a small recommender, of which an iteration is made where it has few ranks and
+/// microbatches.
+void read_replica_plan(const std::string& path) {
+  static const ModelDescription model = read_model(SourceText("model", R"(recommender { table_rows: [ 70, 90, 20 ] width: 8
+    bottom: [ 4, 8 ] top: [ 6, 1 ] layer { outputs: 3 module: CROSS module: SELF_ATTENTION } })"));
+  const SourcePlace place = SourcePlace::named("plan");
+  check_plan_fields(SourceText::read(path));
+  const ParallelPlan plan = load_plan({.name = path, .overrides = {}, .gpus = {}}, model, place);
+  constexpr std::uint64_t few = 1000;
+  if (plan.ranks() <= few && plan.microbatches() <= few) iterate(model, plan, place);
 }
 
 /// Read, then held against a small model and plan.
@@ -197,6 +228,7 @@ constexpr std::array kReaders = {
     FuzzedReader{"layer_benchmark", read_benchmark},
     FuzzedReader{"model", read_model_and_count},
     FuzzedReader{"plan", read_plan_and_hold},
+    FuzzedReader{"replica_plan", read_replica_plan},
     FuzzedReader{"routes", read_routes},
     FuzzedReader{"failure_log", [](const std::string& path) { read_failure_log(SourceText::read(path), ClusterState(4, 8)); }},
     FuzzedReader{"maintenance_plan",

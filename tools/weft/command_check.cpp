@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -23,12 +24,16 @@
 #include "workloads/formats/workload_reader.hpp"
 #include "workloads/job_traces/job_trace_reader.hpp"
 #include "workloads/measurements/measurement_tables.hpp"
+#include "workloads/models/model_components.hpp"
+#include "workloads/models/model_reader.hpp"
+#include "workloads/plans/plan_reader.hpp"
 
 namespace weft {
 
 namespace {
 
 struct CheckOptions {
+  std::string model;  ///< that plans are checked for; empty: their fields alone
   WorkloadOptions workload;
   JobTraceOptions jobs;
   bool skip_larger_jobs = false;
@@ -82,7 +87,20 @@ void refuse_flags_without_input(const std::vector<Recognised>& inputs, const Che
       });
   refuse_unused_flags(options.jobs, has(InputKind::jobs), is_of_scenario, "a job trace", diagnostics);
   refuse_unused_flag(options.skip_larger_jobs, "--skip-larger-jobs", is_of_scenario, "a scenario with job traces", diagnostics);
+  refuse_unused_flag(!options.model.empty(), "--model", has(InputKind::plan), "a plan", diagnostics);
   diagnostics.throw_if_errors();
+}
+
+std::string model_words(const ModelDescription& model) {
+  constexpr std::array kinds = {"transformer", "recommender", "U-Net"};
+  return fmt::format("{}, {}", kinds[model.what.index()], counted(parameter_count(model), "parameter", "parameters"));
+}
+
+Content check_plan(const std::string& file, const std::string& model_name) {
+  if (model_name.empty()) return {fmt::format("plan {}, without a model", check_plan_fields(SourceText::read(file)))};
+  const ModelDescription model = load_model(model_name, SourcePlace::named(fmt::format("--model={}", model_name)));
+  const ParallelPlan plan = load_plan({.name = file, .overrides = {}, .gpus = {}}, model, SourcePlace::named(file));
+  return {fmt::format("plan {} for {}, {}", plan.name, model.name, counted(plan.ranks(), "GPU", "GPUs"))};
 }
 
 /// Reads one input of whatever kind.
@@ -127,6 +145,10 @@ Content check_one(const RecognisedInput& input, const CheckOptions& options) {
       return {"measurements", describe_measurements(input.file, input.format)};
     case InputKind::flows:
       return {fmt::format("flow list, {}", counted(import_hpcc_flows(input.file).flows.size(), "flow", "flows"))};
+    case InputKind::model:
+      return {fmt::format("model, {}", model_words(read_model(SourceText::read(input.file))))};
+    case InputKind::plan:
+      return check_plan(input.file, options.model);
   }
   return {};
 }
@@ -172,12 +194,14 @@ void add_check_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand("check", "Validate inputs without running anything");
   command->footer(
-      "FILE may be a scenario, a topology, a workload, a job trace, a flow list or a table of measurements.\n"
+      "FILE may be a scenario, a topology, a workload, a model, a plan, a job trace, a flow list or a table of\n"
+      "measurements. A plan is checked for its fields alone, or for a model with --model.\n"
       "Text protobuf files are told apart by their fields; foreign files need their format: topology.txt:hpcc,\n"
       "flow.txt:hpcc-flows, net:simai, traces/all_reduce:chakra, jobs.csv:philly, placements.csv:pollux.\n"
       "`weft modules KIND` lists formats; KIND is topology-format, workload-format, job-format or measurement-format.\n"
       "Exit status 2 if any input is wrong; all of them are checked.");
   command->add_option("files", *inputs, "Inputs to check")->type_name("FILE[:format]")->required();
+  command->add_option("--model", options->model, "Of plans: FILE.textproto or one of `weft modules model`")->type_name("MODEL");
   add_workload_flags(*command, options->workload);
   add_job_trace_flags(*command, options->jobs);
   add_skip_larger_jobs_flag(*command, options->skip_larger_jobs);

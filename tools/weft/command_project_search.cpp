@@ -21,6 +21,7 @@
 #include "tools/projections/plan_search.hpp"
 #include "tools/projections/projected_cluster.hpp"
 #include "tools/weft/operator_time_flags.hpp"
+#include "tools/weft/plan_flags.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/project_commands.hpp"
 #include "tools/weft/search_text.hpp"
@@ -89,9 +90,7 @@ int search(const SearchFlags& given) {
   ClusterRequest cluster_request{.name = flags.cluster, .gpus = flags.gpus, .settings = take_module_settings(flags.settings)};
   const SourcePlace model_place = SourcePlace::named(fmt::format("MODEL {}", flags.model));
   const ModelDescription description = load_model(flags.model, model_place);
-  const TransformerModel* model = description.transformer();
-  if (model == nullptr)
-    fail("bad-model", fmt::format("{} is no transformer, and plans are for transformers", description.name), model_place);
+  const TransformerModel& model = transformer_of(description, model_place);
   const SourcePlace cluster_place = SourcePlace::named(fmt::format("CLUSTER {}", flags.cluster));
   Scenario cluster = load_cluster(cluster_request, cluster_place);
   if (!cluster.parameters.of("ring").is_given("messages_max"))
@@ -108,7 +107,7 @@ int search(const SearchFlags& given) {
   }
   if (flags.global_batch > 0) flags.settings.push_back(fmt::format("global_batch={}", flags.global_batch));
   if (flags.global_batch == 0 && !says_batch && flags.base.empty()) {
-    const double sequences = tokens_of_iteration / static_cast<double>(sequence_of(flags.settings).value_or(model->sequence));
+    const double sequences = tokens_of_iteration / static_cast<double>(sequence_of(flags.settings).value_or(model.sequence));
     flags.settings.push_back(fmt::format("global_batch={:.0f}", std::max(1.0, std::floor(sequences))));
   }
   request.space.settings = flags.settings;
@@ -119,7 +118,7 @@ int search(const SearchFlags& given) {
   request.threads = flags.threads;
   SearchLine line(stderr_is_terminal() && !flags.quiet);
   request.progress = [&line](const SearchProgress& progress) { line.update(progress); };
-  const SearchResult result = search_plans(*model, cluster, *operators.times, request, SourcePlace::named("weft project search"));
+  const SearchResult result = search_plans(model, cluster, *operators.times, request, SourcePlace::named("weft project search"));
 
   SearchPage page;
   page.model = description.name;
@@ -130,7 +129,7 @@ int search(const SearchFlags& given) {
   page.ring_messages = static_cast<std::uint64_t>(cluster.parameters.of("ring").integer("messages_max"));
   page.result = &result;
   page.shown = flags.shown;
-  if (!result.plans.empty()) page.operations = model_operations(*model, result.plans.front().plan);
+  if (!result.plans.empty()) page.operations = model_operations(model, result.plans.front().plan);
   std::cout << (flags.json ? search_json(page).dump(2) + "\n" : search_page(page));
   return result.plans.empty() ? exit_no : exit_done;
 }

@@ -62,7 +62,7 @@ std::string flag_name(RowOperator what) {
 }
 
 std::optional<RowOperator> row_operator_flag(const std::string& name) {
-  for (int i = 0; i <= static_cast<int>(RowOperator::permute); ++i) {
+  for (int i = 0; i <= static_cast<int>(row_operator_last); ++i) {
     if (flag_name(static_cast<RowOperator>(i)) == name) return static_cast<RowOperator>(i);
   }
   return std::nullopt;

@@ -52,15 +52,20 @@ PlanPlaces argument_places(const PlanFlags& flags) {
   return {SourcePlace::named(fmt::format("MODEL {}", flags.model)), SourcePlace::named(fmt::format("PLAN {}", flags.plan))};
 }
 
+const TransformerModel& transformer_of(const ModelDescription& model, const SourcePlace& place) {
+  if (model.transformer() == nullptr) {
+    fail("bad-model", fmt::format("{} is no transformer, and projections are of transformers", model.name), place,
+         "`weft workload make --model --plan` makes workloads of others, which `weft run` simulates");
+  }
+  return *model.transformer();
+}
+
 PlannedModel load_planned_model(const PlanFlags& flags, PlanPlaces places) {
   ModelDescription description = load_model(flags.model, places.model);
-  if (description.transformer() == nullptr) {
-    fail("bad-model", fmt::format("{} is no transformer, and plans are for transformers", description.name), places.model,
-         "`weft workload make --template=dlrm` and --template=unet make workloads of others");
-  }
+  const TransformerModel& transformer = transformer_of(description, places.model);
   PlanRequest request{.name = flags.plan, .overrides = flags.settings, .gpus = {}};
   if (flags.gpus > 0) request.gpus = flags.gpus;
-  ParallelPlan plan = load_plan(request, *description.transformer(), places.plan);
+  ParallelPlan plan = load_plan(request, transformer, places.plan);
   return {std::move(description), std::move(plan), std::move(places)};
 }
 

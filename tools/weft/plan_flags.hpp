@@ -58,7 +58,10 @@ void add_plan_arguments(CLI::App& command, PlanFlags& flags);
 PlanPlaces option_places(const PlanFlags& flags);
 PlanPlaces argument_places(const PlanFlags& flags);
 
-/// Throws what load_model() and load_plan() do, and [bad-model] for a model that is no transformer.
+/// Throws [bad-model] for a model that is no transformer, which projections are for.
+const TransformerModel& transformer_of(const ModelDescription& model, const SourcePlace& place);
+
+/// Throws what load_model(), transformer_of() and load_plan() do.
 PlannedModel load_planned_model(const PlanFlags& flags, PlanPlaces places);
 
 }  // namespace weft

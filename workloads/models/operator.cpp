@@ -103,6 +103,10 @@ std::string_view to_text(RowOperator what) {
       return "router";
     case RowOperator::permute:
       return "permute";
+    case RowOperator::batch_norm:
+      return "batch norm";
+    case RowOperator::pooling:
+      return "pooling";
   }
   return "?";
 }

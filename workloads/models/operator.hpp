@@ -75,8 +75,11 @@ enum class RowOperator : std::uint8_t {
   rotary,         ///< rotates queries and keys; width is of both
   cross_entropy,  ///< width: words of this rank
   router,         ///< softmax and top-k; width: experts
-  permute         ///< rows go elsewhere: tokens to experts and back
+  permute,        ///< rows go elsewhere: tokens to experts and back
+  batch_norm,     ///< statistics over all rows
+  pooling         ///< the largest of four inputs each; rows are of the output
 };
+constexpr RowOperator row_operator_last = RowOperator::pooling;
 
 /// Reads and writes rows once or a few times; bound by memory.
 struct RowWise {
@@ -87,12 +90,15 @@ struct RowWise {
   friend bool operator==(const RowWise&, const RowWise&) = default;
 };
 
-/// Looks up `rows` rows of a table. With `pooled` above 1 each is the sum of so many.
+/// Looks up `rows` rows of a table. With `pooled` above 1 each is the sum of so many. Backward is
+/// the table's whole gradient, or an update of the rows that were looked up and of no other, as
+/// recommenders have it.
 struct EmbeddingLookup {
   std::uint64_t rows = 0;
   std::uint64_t width = 0;
   std::uint64_t table_rows = 0;
   std::uint64_t pooled = 1;
+  bool is_updated_in_place = false;
 
   friend bool operator==(const EmbeddingLookup&, const EmbeddingLookup&) = default;
 };

@@ -19,7 +19,7 @@ class PlanRules {
   std::vector<BrokenPlanRule> check() {
     check_tensor();
     check_sequence();
-    check_batch();
+    for (BrokenPlanRule& rule : broken_batch_rules(plan_)) broken_.push_back(std::move(rule));
     if (model_.experts) {
       check_experts(*model_.experts);
     } else {
@@ -98,14 +98,6 @@ class PlanRules {
     }
   }
 
-  void check_batch() {
-    const std::uint64_t of_all = plan_.microbatch * plan_.data;
-    if (plan_.global_batch % of_all != 0 || plan_.global_batch == 0) {
-      broken("global_batch", fmt::format("microbatch x data_parallel = {} x {} does not divide global_batch = {}", plan_.microbatch,
-                                         plan_.data, plan_.global_batch));
-    }
-  }
-
   void check_dense() {
     if (plan_.expert > 1) {
       broken("expert_parallel", fmt::format("expert_parallel = {}, but the model has no experts", plan_.expert), "leave it out");
@@ -179,6 +171,15 @@ std::uint64_t default_gradient_bucket(std::uint64_t replicas) {
   constexpr std::uint64_t least = 40'000'000;
   constexpr std::uint64_t per_replica = 1'000'000;
   return std::max(least, per_replica * replicas);
+}
+
+std::vector<BrokenPlanRule> broken_batch_rules(const ParallelPlan& plan) {
+  const std::uint64_t of_all = plan.microbatch * plan.data;
+  if (plan.global_batch > 0 && plan.global_batch % of_all == 0) return {};
+  return {{"global_batch",
+           fmt::format("microbatch x data_parallel = {} x {} does not divide global_batch = {}", plan.microbatch, plan.data,
+                       plan.global_batch),
+           ""}};
 }
 
 std::vector<BrokenPlanRule> broken_rules(const ParallelPlan& plan, const TransformerModel& model) {

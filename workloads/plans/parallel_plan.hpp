@@ -109,6 +109,9 @@ std::uint64_t ranks_min(const ParallelPlan& plan);
 /// replicas (megatron/core/distributed/distributed_data_parallel.py).
 std::uint64_t default_gradient_bucket(std::uint64_t replicas);
 
+/// PyTorch's DistributedDataParallel: 25 MiB of FP32 (bucket_cap_mb).
+constexpr std::uint64_t ddp_gradient_bucket = 25 * 1024 * 1024 / 4;
+
 // --- What a model allows ---
 
 struct BrokenPlanRule {
@@ -120,5 +123,8 @@ struct BrokenPlanRule {
 /// Every rule that the plan breaks for the model; nothing: it can be trained so. Layouts and
 /// schedules are checked where they are made.
 std::vector<BrokenPlanRule> broken_rules(const ParallelPlan& plan, const TransformerModel& model);
+
+/// Those of the batch alone, whatever the model.
+std::vector<BrokenPlanRule> broken_batch_rules(const ParallelPlan& plan);
 
 }  // namespace weft

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plans/plan_reader.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
+#include <google/protobuf/message.h>
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/params.hpp"
@@ -35,7 +39,31 @@ class PlanFiller {
   PlanFiller(const pb::Plan& file, FieldPlaces places, const PlanRequest& request, Diagnostics& diagnostics)
       : file_(file), places_(places), request_(request), diagnostics_(diagnostics) {}
 
-  ParallelPlan fill(const TransformerModel& model, const std::optional<std::uint64_t>& gpus) {
+  ParallelPlan fill(const TransformerModel& model) {
+    fill_fields();
+    plan_.sequence = size("sequence", file_.sequence(), model.sequence);
+    fill_data();
+    plan_.gradient_bucket = size("gradient_bucket", file_.gradient_bucket(), default_gradient_bucket(plan_.replicas()));
+    fill_layout(model);
+    if (!diagnostics_.has_errors()) add_broken(broken_rules(plan_, model));
+    return std::move(plan_);
+  }
+
+  ParallelPlan fill(const RecommenderModel& /*model*/) {
+    return fill_replicas("a recommender has data-parallel layers and tables that all ranks share");
+  }
+  ParallelPlan fill(const UNetModel& /*model*/) { return fill_replicas("a U-Net is trained with data parallelism only"); }
+
+  /// Looks at every field that needs no model.
+  void check_fields() {
+    fill_fields();
+    ways("data_parallel", file_.data_parallel());
+    size("sequence", file_.sequence(), 1);
+    size("gradient_bucket", file_.gradient_bucket(), 1);
+  }
+
+ private:
+  void fill_fields() {
     plan_.name = file_.name();
     plan_.origin = file_.origin();
     plan_.tensor = ways("tensor_parallel", file_.tensor_parallel());
@@ -44,8 +72,6 @@ class PlanFiller {
     plan_.expert = ways("expert_parallel", file_.expert_parallel());
     plan_.expert_tensor = ways("expert_tensor_parallel", file_.expert_tensor_parallel());
     plan_.microbatch = size("microbatch", file_.microbatch(), 1);
-    plan_.sequence = size("sequence", file_.sequence(), model.sequence);
-    fill_data(gpus);
     plan_.global_batch = size("global_batch", file_.global_batch(), 0);
     if (file_.global_batch() == 0)
       error("missing-field", "global_batch is missing", "global_batch", "sequences in an iteration, of all replicas");
@@ -61,7 +87,6 @@ class PlanFiller {
     plan_.overlap_parameters = !file_.has_overlap_parameters() || file_.overlap_parameters();
     plan_.overlap_pipeline = file_.has_overlap_pipeline() ? file_.overlap_pipeline() : plan_.chunks > 1;
     plan_.scatter_between_stages = file_.scatter_between_stages();
-    plan_.gradient_bucket = size("gradient_bucket", file_.gradient_bucket(), default_gradient_bucket(plan_.replicas()));
     if (file_.context_exchange() != pb::CONTEXT_EXCHANGE_UNSPECIFIED) {
       plan_.context_exchange = static_cast<ContextExchange>(file_.context_exchange() - 1);
     }
@@ -69,15 +94,74 @@ class PlanFiller {
     constexpr std::uint32_t megatron_multiple = 128;
     plan_.vocabulary_multiple =
         file_.vocabulary_multiple() == 0 ? megatron_multiple : ways("vocabulary_multiple", file_.vocabulary_multiple());
-    fill_layout(model);
-    if (!diagnostics_.has_errors()) {
-      for (BrokenPlanRule& broken : broken_rules(plan_, model))
-        error("bad-plan", std::move(broken.rule), broken.field.c_str(), std::move(broken.help));
+  }
+
+  /// Of models whose ranks all do the same.
+  ParallelPlan fill_replicas(const char* rule) {
+    refuse_other_fields(rule);
+    if (diagnostics_.has_errors()) return std::move(plan_);
+    default_precision_ = PrecisionKind::all_fp32;
+    fill_fields();
+    if (!file_.has_zero_stage()) plan_.zero_stage = 0;
+    constexpr std::uint32_t zero_stage_max = 2;
+    if (plan_.zero_stage > zero_stage_max && !diagnostics_.has_errors()) {
+      error("bad-plan",
+            fmt::format("zero_stage = {} gathers parameters layer by layer, which is for transformers", plan_.zero_stage),
+            "zero_stage", "0 to 2");
+    }
+    fill_data();
+    plan_.gradient_bucket = size("gradient_bucket", file_.gradient_bucket(), ddp_gradient_bucket);
+    if (diagnostics_.has_errors()) return std::move(plan_);
+    if (file_.microbatch() == 0 && plan_.global_batch % plan_.data != 0) {
+      error("bad-plan", fmt::format("data_parallel = {} does not divide global_batch = {}", plan_.data, plan_.global_batch),
+            "global_batch");
+    } else {
+      if (file_.microbatch() == 0) plan_.microbatch = plan_.global_batch / plan_.data;
+      add_broken(broken_batch_rules(plan_));
     }
     return std::move(plan_);
   }
 
- private:
+  /// Fields that say more than their default does, and are not for such a model.
+  void refuse_other_fields(const char* rule) {
+    constexpr std::array known = {"name",       "origin",    "data_parallel",     "microbatch",         "global_batch",
+                                  "zero_stage", "precision", "overlap_gradients", "overlap_parameters", "gradient_bucket"};
+    const google::protobuf::Reflection& fields = *file_.GetReflection();
+    for (int i = 0; i < file_.GetDescriptor()->field_count(); ++i) {
+      const google::protobuf::FieldDescriptor& field = *file_.GetDescriptor()->field(i);
+      if (std::ranges::find(known, field.name()) != known.end() || !fields.HasField(file_, &field)) continue;
+      const std::string value = value_beyond_default(fields, field);
+      if (value.empty()) continue;
+      error("bad-plan", fmt::format("{}: {} is {}", rule, field.name(), value), field.name().c_str(), "leave it out");
+    }
+  }
+
+  /// "" where the value changes nothing: one rank of an axis, no, nothing computed again.
+  std::string value_beyond_default(const google::protobuf::Reflection& fields,
+                                   const google::protobuf::FieldDescriptor& field) const {
+    using Type = google::protobuf::FieldDescriptor::CppType;
+    const bool is_ways = field.name().ends_with("_parallel") || field.name() == "virtual_pipeline";
+    const auto number = [&](std::uint64_t value) { return value == 1 && is_ways ? std::string() : fmt::format("{}", value); };
+    switch (field.cpp_type()) {
+      case Type::CPPTYPE_UINT32:
+        return number(fields.GetUInt32(file_, &field));
+      case Type::CPPTYPE_UINT64:
+        return number(fields.GetUInt64(file_, &field));
+      case Type::CPPTYPE_BOOL:
+        return fields.GetBool(file_, &field) ? "true" : "";
+      case Type::CPPTYPE_ENUM:
+        return std::string(fields.GetEnum(file_, &field)->name());
+      case Type::CPPTYPE_MESSAGE:
+        return file_.recompute().kind() <= pb::KEEP ? "" : pb::RecomputeKind_Name(file_.recompute().kind());
+      default:
+        return in_quotes(fields.GetString(file_, &field));
+    }
+  }
+
+  void add_broken(std::vector<BrokenPlanRule> rules) {
+    for (BrokenPlanRule& broken : rules) error("bad-plan", std::move(broken.rule), broken.field.c_str(), std::move(broken.help));
+  }
+
   void error(const char* code, std::string text, const char* field, std::string help = "") {
     diagnostics_.error(code, std::move(text), place_of_field(field), std::move(help));
   }
@@ -105,7 +189,8 @@ class PlanFiller {
     return 1;
   }
 
-  void fill_data(const std::optional<std::uint64_t>& gpus) {
+  void fill_data() {
+    const std::optional<std::uint64_t>& gpus = request_.gpus;
     const std::uint64_t replica = std::uint64_t{plan_.tensor} * plan_.context * plan_.pipeline;
     if (file_.data_parallel() > 0) {
       plan_.data = ways("data_parallel", file_.data_parallel());
@@ -164,8 +249,8 @@ class PlanFiller {
 
   void fill_precision() {
     const pb::Precision& given = file_.precision();
-    const auto kind = given.kind() == pb::PRECISION_KIND_UNSPECIFIED ? PrecisionKind::megatron_bf16
-                                                                     : static_cast<PrecisionKind>(given.kind() - 1);
+    const auto kind =
+        given.kind() == pb::PRECISION_KIND_UNSPECIFIED ? default_precision_ : static_cast<PrecisionKind>(given.kind() - 1);
     plan_.precision = precision_of(kind);
     set_type("parameters", given.parameters(), plan_.precision.parameters);
     set_type("gradients", given.gradients(), plan_.precision.gradients);
@@ -220,14 +305,14 @@ class PlanFiller {
   FieldPlaces places_;
   const PlanRequest& request_;
   Diagnostics& diagnostics_;
+  PrecisionKind default_precision_ = PrecisionKind::megatron_bf16;
   ParallelPlan plan_;
 };
 
 constexpr std::string_view plan_kind = "plan";
 
-}  // namespace
-
-ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model, const SourcePlace& place) {
+template <class Model>
+ParallelPlan plan_for(const PlanRequest& request, const Model& model, const SourcePlace& place) {
   const SourceText source = request.name.empty() ? SourceText("plan", "tensor_parallel: 1")
                                                  : file_or_preset(request.name, plan_presets(), plan_kind, place);
   source.require_utf8_text("plan");
@@ -237,10 +322,40 @@ ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model
   diagnostics.throw_if_errors();
   for (std::size_t i = 0; i < request.overrides.size(); ++i)
     override_field(file, request.overrides[i], place_of_override(request, i));
-  ParallelPlan plan = PlanFiller(file, document.places(), request, diagnostics).fill(model, request.gpus);
+  ParallelPlan plan = PlanFiller(file, document.places(), request, diagnostics).fill(model);
   diagnostics.throw_if_errors();
   if (plan.name.empty()) plan.name = source.name();
   return plan;
+}
+
+}  // namespace
+
+ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model, const SourcePlace& place) {
+  return plan_for(request, model, place);
+}
+
+ParallelPlan load_plan(const PlanRequest& request, const RecommenderModel& model, const SourcePlace& place) {
+  return plan_for(request, model, place);
+}
+
+ParallelPlan load_plan(const PlanRequest& request, const UNetModel& model, const SourcePlace& place) {
+  return plan_for(request, model, place);
+}
+
+ParallelPlan load_plan(const PlanRequest& request, const ModelDescription& model, const SourcePlace& place) {
+  return std::visit([&](const auto& what) { return plan_for(request, what, place); }, model.what);
+}
+
+std::string check_plan_fields(const SourceText& source) {
+  source.require_utf8_text("plan");
+  Diagnostics diagnostics;
+  pb::Plan file;
+  const TextprotoDocument document(source, file, diagnostics);
+  diagnostics.throw_if_errors();
+  const PlanRequest request;
+  PlanFiller(file, document.places(), request, diagnostics).check_fields();
+  diagnostics.throw_if_errors();
+  return file.name().empty() ? source.name() : file.name();
 }
 
 std::vector<std::string> plan_summaries() {

@@ -4,7 +4,10 @@
 //
 // Where it sits: whoever is told PLAN on the command line or in a file calls load_plan().
 // What a plan leaves open follows from the model (sequence), from the number of GPUs
-// (data_parallel) or from Megatron-LM's defaults, which plan.proto states.
+// (data_parallel) or from the defaults of Megatron-LM for transformers and of PyTorch's
+// DistributedDataParallel for others, which plan.proto states. Others are trained with data
+// parallelism and their tables spread over all ranks: fields that divide a model otherwise, or
+// that speak of sequences or layers of transformers, break a rule.
 // Threads: pure functions.
 #pragma once
 
@@ -16,6 +19,7 @@
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/preset_text.hpp"
+#include "core/text/source_text.hpp"
 #include "workloads/plans/parallel_plan.hpp"
 
 namespace weft {
@@ -33,6 +37,13 @@ struct PlanRequest {
 /// core/text/textproto_override, [unknown-module], [out-of-range], [bad-plan] with the rule that
 /// the plan breaks for this model. `place` is where the plan was named.
 ParallelPlan load_plan(const PlanRequest& request, const TransformerModel& model, const SourcePlace& place);
+ParallelPlan load_plan(const PlanRequest& request, const RecommenderModel& model, const SourcePlace& place);
+ParallelPlan load_plan(const PlanRequest& request, const UNetModel& model, const SourcePlace& place);
+ParallelPlan load_plan(const PlanRequest& request, const ModelDescription& model, const SourcePlace& place);
+
+/// Looks at the fields of a plan without a model: throws InputError with every mistake that needs
+/// none. Returns its name.
+std::string check_plan_fields(const SourceText& source);
 
 // --- Presets ---
 

@@ -78,7 +78,10 @@ std::string_view to_text(PrecisionKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-ElementType Precision::activations() const { return is_single(kind) ? type("FP32") : half(kind); }
+ElementType Precision::activations() const {
+  if (own_activations) return *own_activations;
+  return is_single(kind) ? type("FP32") : half(kind);
+}
 
 ElementType Precision::residuals() const { return is_amp(kind) ? type("FP32") : activations(); }
 

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "workloads/dag/element_type.hpp"
@@ -58,7 +59,8 @@ struct Precision {
   ElementType gradients;          ///< while they add up
   ElementType reduced_gradients;  ///< between replicas
   ElementType moments;
-  bool has_master_copy = false;  ///< FP32 parameters in the optimizer
+  bool has_master_copy = false;                     ///< FP32 parameters in the optimizer
+  std::optional<ElementType> own_activations = {};  ///< instead of the kind's
 
   ElementType activations() const;  ///< between operators and between ranks
   ElementType residuals() const;    ///< between layers

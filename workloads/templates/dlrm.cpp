@@ -4,13 +4,16 @@
 #include <array>
 #include <charconv>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
-#include "workloads/templates/role_script.hpp"
+#include "workloads/plans/block_workload.hpp"
+#include "workloads/templates/rated_clock.hpp"
+#include "workloads/templates/replica_plan.hpp"
 #include "workloads/templates/tensor_math.hpp"
 
 namespace weft {
@@ -101,7 +104,6 @@ constexpr std::array dlrm_params = {
                                           .origin = "assumption: small layers"}),
 };
 
-constexpr std::uint64_t index_bytes = 8;
 constexpr std::uint64_t width_max = 1ULL << 24;
 constexpr std::size_t layers_max = 1000;
 
@@ -128,108 +130,39 @@ std::vector<std::uint64_t> widths_of(const TensorMath& math, const char* paramet
   return widths;
 }
 
-struct Layer {
-  std::string name;
-  Duration forward;
-  Bytes gradients;
-};
-
-/// Fully connected layers from one width to the next.
-std::vector<Layer> layers_of(const TensorMath& math, const DlrmSettings& settings, const std::string& name,
-                             const std::vector<std::uint64_t>& widths) {
-  std::vector<Layer> layers;
-  for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
-    const std::uint64_t weights = math.product({widths[i], widths[i + 1]});
-    const double operations = 2.0 * settings.batch * static_cast<double>(weights);
-    layers.push_back({fmt::format("{}_{}", name, i), math.time(operations), math.bytes(weights, settings.grad_dtype)});
+RecommenderModel model_of(const TensorMath& math, const DlrmSettings& settings) {
+  RecommenderModel model;
+  // How many rows tables have does not matter: those that are looked up are read and updated.
+  model.table_rows.assign(settings.tables, 1);
+  model.width = settings.dimension;
+  model.pooled = settings.lookups;
+  model.bottom = widths_of(math, "bottom", settings.bottom, 2);
+  model.top = widths_of(math, "top", settings.top, 1);
+  if (model.bottom.back() != model.width) {
+    math.fail("bad-plan", fmt::format("the last width of bottom is {}, the dimension {}", model.bottom.back(), model.width),
+              "the dense branch is combined with the embeddings: both have the same width");
   }
-  return layers;
+  return model;
 }
-
-class DlrmBuilder {
- public:
-  DlrmBuilder(const TensorMath& math, const DlrmSettings& settings) : math_(math), settings_(settings) {
-    const std::uint64_t batch = settings.batch;
-    const std::uint64_t tables = settings.tables;
-    const std::uint64_t dimension = settings.dimension;
-    const std::vector<std::uint64_t> bottom = widths_of(math, "bottom", settings.bottom, 2);
-    if (bottom.back() != dimension) {
-      math.fail("bad-plan", fmt::format("the last width of bottom is {}, the dimension {}", bottom.back(), dimension),
-                "the dense branch is combined with the embeddings: both have the same width");
-    }
-    // Dot products of all pairs of the tables + 1 vectors, and the dense vector itself.
-    std::vector<std::uint64_t> top = widths_of(math, "top", settings.top, 1);
-    top.insert(top.begin(), math.product({tables + 1, tables}) / 2 + dimension);
-    bottom_ = layers_of(math, settings, "fc_bottom", bottom);
-    top_ = layers_of(math, settings, "fc_top", top);
-    concat_ = math.time(2.0 * static_cast<double>(batch) * static_cast<double>(tables + 1) * static_cast<double>(tables + 1) *
-                        static_cast<double>(dimension));
-    const std::uint64_t lookups = math.product({batch, tables, settings.lookups});
-    indices_ = math.checked(Bytes::of(static_cast<std::int64_t>(math.product({lookups, index_bytes}))));
-    embeddings_ = math.bytes(math.product({batch, tables, dimension}), settings.dtype);
-    rows_ = math.bytes(math.product({lookups, dimension}), settings.dtype);
-    dense_ = math.bytes(math.product({batch, bottom.front()}), settings.dtype);
-  }
-
-  Workload build() {
-    Workload workload = start_workload("dlrm", settings_.ranks);
-    forward();
-    backward();
-    add_role_of_all(workload, script_.finish());
-    workload.assumptions.push_back(math_.rate_note());
-    workload.assumptions.emplace_back("tables are spread evenly over the ranks and their lookups over the tables");
-    return workload;
-  }
-
- private:
-  Duration in_memory(Bytes size) const { return transmit_time(size, settings_.memory_bandwidth); }
-
-  void forward() {
-    const std::uint32_t sparse = script_.compute("sparse", in_memory(indices_));
-    const std::uint32_t index = script_.collective("a2a_index", CollectiveType::all_to_all, 0, indices_, {sparse});
-    const std::uint32_t lookup = script_.unordered_compute("emb", in_memory(rows_), {index});
-    const std::uint32_t exchange = script_.collective("a2a_emb", CollectiveType::all_to_all, 0, embeddings_, {lookup});
-    last_ = {script_.compute("dense", in_memory(dense_))};
-    for (const Layer& layer : bottom_) last_ = {script_.compute(layer.name, layer.forward, last_)};
-    last_ = {script_.compute("concat", concat_, {last_[0], exchange})};
-    for (const Layer& layer : top_) last_ = {script_.compute(layer.name, layer.forward, last_)};
-  }
-
-  void backward() {
-    RoleScript::After done;
-    const auto layers_back = [&](const std::vector<Layer>& layers) {
-      for (std::size_t i = layers.size(); i-- > 0;) {
-        last_ = {script_.compute(fmt::format("{}_bwd", layers[i].name), math_.checked(layers[i].forward * 2), last_)};
-        done.push_back(
-            script_.collective(fmt::format("ar_{}", layers[i].name), CollectiveType::all_reduce, 0, layers[i].gradients, last_));
-      }
-    };
-    layers_back(top_);
-    last_ = {script_.compute("concat_bwd", math_.checked(concat_ * 2), last_)};
-    const std::uint32_t exchange = script_.collective("a2a_grad", CollectiveType::all_to_all, 0, embeddings_, last_);
-    done.push_back(script_.unordered_compute("emb_update", in_memory(rows_) * 2, {exchange}));
-    layers_back(bottom_);
-    done.push_back(last_[0]);
-    script_.compute("step", math_.checked(settings_.optimizer_time), done);
-  }
-
-  const TensorMath& math_;
-  const DlrmSettings& settings_;
-  std::vector<Layer> bottom_;
-  std::vector<Layer> top_;
-  Duration concat_;
-  Bytes indices_;
-  Bytes embeddings_;
-  Bytes rows_;
-  Bytes dense_;
-  RoleScript script_;
-  RoleScript::After last_;
-};
 
 Workload make_dlrm(const ParamSet& params, const SourcePlace& place) {
   const TensorMath math(params, place);
   const auto settings = filled<DlrmSettings>(params);
-  return DlrmBuilder(math, settings).build();
+  ParallelPlan plan = replica_plan(settings.ranks, settings.batch, settings.grad_dtype);
+  plan.precision.parameters = settings.dtype;
+  plan.precision.own_activations = settings.dtype;
+  const OperatorClock products = rated_clock(math);
+  const auto clock = [&](const Operator& op, OperatorPass pass) {
+    if (std::holds_alternative<OptimizerStep>(op.shape)) return math.checked(settings.optimizer_time);
+    const auto* lookup = std::get_if<EmbeddingLookup>(&op.shape);
+    if (lookup == nullptr) return products(op, pass);
+    const std::uint64_t looked_up = math.product({lookup->rows, lookup->pooled, lookup->width});
+    const Duration once = transmit_time(math.bytes(looked_up, op.type), settings.memory_bandwidth);
+    return pass == OperatorPass::forward ? once : math.checked(once * 2);
+  };
+  Workload workload = make_training_workload("dlrm", model_of(math, settings), plan, clock, place);
+  workload.assumptions.insert(workload.assumptions.begin(), math.rate_note());
+  return workload;
 }
 
 }  // namespace

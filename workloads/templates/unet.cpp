@@ -2,15 +2,13 @@
 #include "workloads/templates/unet.hpp"
 
 #include <array>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
+#include <variant>
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
-#include "workloads/templates/role_script.hpp"
+#include "workloads/plans/block_workload.hpp"
+#include "workloads/templates/rated_clock.hpp"
+#include "workloads/templates/replica_plan.hpp"
 #include "workloads/templates/tensor_math.hpp"
 
 namespace weft {
@@ -92,100 +90,23 @@ constexpr std::array unet_params = {
                                           .origin = "assumption: bound by memory"}),
 };
 
-struct Block {
-  std::string name;
-  double operations = 0;  ///< forward, per image
-  std::uint64_t weights = 0;
-
-  /// Adds a k x k convolution that makes `points` points.
-  void convolve(std::uint64_t k, std::uint64_t in, std::uint64_t out, std::uint64_t points) {
-    const std::uint64_t size = k * k * in * out;
-    weights += size;
-    operations += 2.0 * static_cast<double>(size) * static_cast<double>(points);
-  }
-};
-
-class UnetBuilder {
- public:
-  UnetBuilder(const TensorMath& math, const UnetSettings& settings) : math_(math), settings_(settings), levels_(settings.levels) {
-    const std::uint64_t image = settings.image;
-    const std::uint64_t base = settings.base_channels;
-    math.require_divides("image", image, "2^levels", 1ULL << levels_);
-    const auto channels = [base](std::uint32_t level) { return base << level; };
-    const auto points = [image](std::uint32_t level) { return (image >> level) * (image >> level); };
-    for (std::uint32_t level = 0; level <= levels_; ++level) {
-      Block& block = encoder_.emplace_back();
-      block.name = fmt::format("enc_{}", level);
-      block.convolve(3, level == 0 ? settings.in_channels : channels(level - 1), channels(level), points(level));
-      block.convolve(3, channels(level), channels(level), points(level));
-    }
-    for (std::uint32_t level = 0; level < levels_; ++level) {
-      Block& block = decoder_.emplace_back();
-      block.name = fmt::format("dec_{}", level);
-      // The transposed convolution's four weights per pair of channels serve one of four points of
-      // the result each.
-      block.convolve(2, channels(level + 1), channels(level), points(level + 1));
-      block.convolve(3, 2 * channels(level), channels(level), points(level));
-      block.convolve(3, channels(level), channels(level), points(level));
-      if (level == 0) block.convolve(1, channels(0), settings.classes, points(0));
-    }
-  }
-
-  Workload build() {
-    Workload workload = start_workload("unet", settings_.ranks);
-    forward();
-    backward();
-    done_.push_back(last_);
-    script_.compute("step", math_.checked(settings_.optimizer_time), done_);
-    add_role_of_all(workload, script_.finish());
-    workload.assumptions.push_back(math_.rate_note());
-    return workload;
-  }
-
- private:
-  Duration forward_time(const Block& block) const { return math_.time(block.operations * settings_.batch); }
-
-  void forward() {
-    std::vector<std::uint32_t> skips;
-    for (const Block& block : encoder_) {
-      const RoleScript::After after = skips.empty() ? RoleScript::After() : RoleScript::After{skips.back()};
-      skips.push_back(script_.compute(block.name, forward_time(block), after));
-    }
-    last_ = skips.back();
-    for (std::uint32_t level = levels_; level-- > 0;) {
-      last_ = script_.compute(decoder_[level].name, forward_time(decoder_[level]), {last_, skips[level]});
-    }
-  }
-
-  /// Backward of a block, and the reduction of its gradients.
-  std::uint32_t back(const Block& block, const RoleScript::After& after) {
-    last_ = script_.compute(fmt::format("{}_bwd", block.name), math_.checked(forward_time(block) * 2), after);
-    done_.push_back(script_.collective(fmt::format("reduce_{}", block.name), CollectiveType::all_reduce, 0,
-                                       math_.bytes(block.weights, settings_.grad_dtype), {last_}));
-    return last_;
-  }
-
-  void backward() {
-    std::vector<std::uint32_t> skips;
-    for (const Block& block : decoder_) skips.push_back(back(block, {last_}));
-    back(encoder_[levels_], {last_});
-    for (std::uint32_t level = levels_; level-- > 0;) back(encoder_[level], {last_, skips[level]});
-  }
-
-  const TensorMath& math_;
-  const UnetSettings& settings_;
-  std::uint32_t levels_;
-  std::vector<Block> encoder_;
-  std::vector<Block> decoder_;
-  RoleScript script_;
-  std::uint32_t last_ = 0;
-  RoleScript::After done_;
-};
-
 Workload make_unet(const ParamSet& params, const SourcePlace& place) {
   const TensorMath math(params, place);
   const auto settings = filled<UnetSettings>(params);
-  return UnetBuilder(math, settings).build();
+  math.require_divides("image", settings.image, "2^levels", 1ULL << settings.levels);
+  const UNetModel model{.image = settings.image,
+                        .channels = settings.in_channels,
+                        .base_channels = settings.base_channels,
+                        .levels = settings.levels,
+                        .classes = settings.classes};
+  const ParallelPlan plan = replica_plan(settings.ranks, settings.batch, settings.grad_dtype);
+  const OperatorClock products = rated_clock(math);
+  const auto clock = [&](const Operator& op, OperatorPass pass) {
+    return std::holds_alternative<OptimizerStep>(op.shape) ? math.checked(settings.optimizer_time) : products(op, pass);
+  };
+  Workload workload = make_training_workload("unet", model, plan, clock, place);
+  workload.assumptions.push_back(math.rate_note());
+  return workload;
 }
 
 }  // namespace

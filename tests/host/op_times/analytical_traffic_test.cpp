@@ -34,7 +34,7 @@ TEST(AnalyticalTrafficTest, LongRowsOfSoftmaxAreReadAgain) {
 }
 
 TEST(AnalyticalTrafficTest, EagerIsNeverLessThanFused) {
-  for (int i = 0; i <= static_cast<int>(RowOperator::permute); ++i) {
+  for (int i = 0; i <= static_cast<int>(row_operator_last); ++i) {
     const RowWise shape{.what = static_cast<RowOperator>(i), .rows = 100, .width = 2048};
     for (const OperatorPass pass : {OperatorPass::forward, OperatorPass::backward}) {
       const MemoryTraffic fused = traffic_of(shape, half_bytes, pass, KernelFusion::fused);
@@ -55,6 +55,23 @@ TEST(AnalyticalTrafficTest, LookupsTouchTheRowsThatTheyAskFor) {
   // Each of 100 outputs is the sum of 20 rows.
   const EmbeddingLookup pooled{.rows = 100, .width = 32, .table_rows = 1000, .pooled = 20};
   EXPECT_EQ(traffic_of(pooled, half_bytes, OperatorPass::forward).bytes, (2000 + 100) * 64);
+  // Updated in place: 100 gradients are read, 2,000 rows read and written, and no other.
+  EmbeddingLookup in_place = pooled;
+  in_place.is_updated_in_place = true;
+  EXPECT_EQ(traffic_of(in_place, half_bytes, OperatorPass::forward).bytes, (2000 + 100) * 64);
+  EXPECT_EQ(traffic_of(in_place, half_bytes, OperatorPass::backward).bytes, (100 + 2 * 2000) * 64);
+}
+
+// Moments of all rows are there before the first result, so inputs are read twice.
+TEST(AnalyticalTrafficTest, BatchNormsReadTwice) {
+  EXPECT_EQ(bytes(RowOperator::batch_norm, OperatorPass::forward, KernelFusion::fused), (2 + 1) * 2);
+  EXPECT_EQ(bytes(RowOperator::batch_norm, OperatorPass::backward, KernelFusion::fused), (2 * 2 + 1) * 2);
+}
+
+// Per output: four inputs of 2 B, a result, a byte for which it was; gradients go back to all four.
+TEST(AnalyticalTrafficTest, PoolingReadsFourInputs) {
+  EXPECT_EQ(bytes(RowOperator::pooling, OperatorPass::forward, KernelFusion::fused), 4 * 2 + 2 + 1);
+  EXPECT_EQ(bytes(RowOperator::pooling, OperatorPass::backward, KernelFusion::fused), 2 + 1 + 4 * 2);
 }
 
 // Reads gradient, weight, two moments of 4 B; writes weight, two moments, and a copy of 2 B.

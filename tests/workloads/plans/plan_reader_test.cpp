@@ -109,6 +109,85 @@ TEST(PlanReader, NamesBrokenRules) {
       (Mistakes{"bad-plan: recompute.layers = 2, but under zero_stage = 3 a rank has the parameters of one layer at a time"}));
 }
 
+namespace {
+
+std::set<std::string> mistakes_of_replicas(const std::string& model, std::vector<std::string> overrides,
+                                           std::optional<std::uint64_t> gpus = {}) {
+  const SourcePlace place = SourcePlace::named("test");
+  std::set<std::string> all;
+  try {
+    load_plan({.name = "dlrm_hugectr", .overrides = std::move(overrides), .gpus = gpus}, load_model(model, place), place);
+  } catch (const InputError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) all.insert(diagnostic.code + ": " + diagnostic.message);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST(PlanReader, FillsPlansOfOtherModelsAsPyTorchDoes) {
+  const SourcePlace place = SourcePlace::named("test");
+  const ModelDescription model = load_model("unet", place);
+  const ParallelPlan plan = load_plan({.name = "", .overrides = {"global_batch=96"}, .gpus = 8}, model, place);
+  EXPECT_EQ(plan.data, 8U);
+  EXPECT_EQ(plan.ranks(), 8U);
+  EXPECT_EQ(plan.microbatch, 12U);
+  EXPECT_EQ(plan.zero_stage, 0U);
+  EXPECT_EQ(plan.precision.kind, PrecisionKind::all_fp32);
+  EXPECT_EQ(plan.gradient_bucket * 4, 25U * 1024 * 1024);
+  // Only a type is given, not a kind.
+  const ParallelPlan half =
+      load_plan({.name = "", .overrides = {"global_batch=8", "precision.reduced_gradients=BF16"}, .gpus = 8}, model, place);
+  EXPECT_EQ(half.precision.parameters.name, "FP32");
+  EXPECT_EQ(half.precision.reduced_gradients.name, "BF16");
+  // One rank of an axis, and what is off, says nothing.
+  EXPECT_EQ(
+      mistakes_of_replicas("unet", {"tensor_parallel=1", "virtual_pipeline=1", "sequence_parallel=false", "recompute.kind=KEEP"}),
+      Mistakes());
+}
+
+TEST(PlanReader, NamesTheRuleOfModelsThatHaveReplicasOnly) {
+  const std::string unet = "bad-plan: a U-Net is trained with data parallelism only: ";
+  const std::string recommender = "bad-plan: a recommender has data-parallel layers and tables that all ranks share: ";
+  EXPECT_EQ(mistakes_of_replicas("unet", {"tensor_parallel=2"}), (Mistakes{unet + "tensor_parallel is 2"}));
+  EXPECT_EQ(mistakes_of_replicas("dlrm_mlperf", {"tensor_parallel=2"}), (Mistakes{recommender + "tensor_parallel is 2"}));
+  for (const char* setting :
+       {"context_parallel=2", "pipeline_parallel=2", "virtual_pipeline=2", "expert_parallel=2", "expert_tensor_parallel=2",
+        "sequence=1", "sequence_parallel=true", "first_stage_layers=1", "last_stage_layers=1", "count_embedding=true",
+        "count_output=true", "overlap_pipeline=true", "context_exchange=RING", "fused_attention=true", "vocabulary_multiple=1",
+        "scatter_between_stages=true"}) {
+    std::string text = setting;
+    text.replace(text.find('='), 1, " is ");
+    EXPECT_EQ(mistakes_of_replicas("dhen", {setting}), (Mistakes{recommender + text}));
+  }
+  EXPECT_EQ(mistakes_of_replicas("unet", {"schedule=zbv", "layout=Et|tL", "recompute.kind=UNIFORM"}),
+            (Mistakes{unet + "schedule is \"zbv\"", unet + "layout is \"Et|tL\"", unet + "recompute is UNIFORM"}));
+  EXPECT_EQ(mistakes_of_replicas("unet", {"zero_stage=3"}),
+            (Mistakes{"bad-plan: zero_stage = 3 gathers parameters layer by layer, which is for transformers"}));
+  EXPECT_EQ(mistakes_of_replicas("unet", {"zero_stage=4"}), (Mistakes{"out-of-range: zero_stage = 4"}));
+  EXPECT_EQ(mistakes_of_replicas("dlrm_mlperf", {}, 7),
+            (Mistakes{"bad-plan: data_parallel = 7 does not divide global_batch = 65536"}));
+  EXPECT_EQ(mistakes_of_replicas("dlrm_mlperf", {"data_parallel=4"}, 8), (Mistakes{"bad-plan: the plan has 4 GPUs, not 8"}));
+  EXPECT_EQ(mistakes_of_replicas("dlrm_mlperf", {"global_batch=0"}), (Mistakes{"missing-field: global_batch is missing"}));
+}
+
+TEST(PlanReader, ChecksFieldsWithoutAModel) {
+  const auto check = [](const std::string& text) {
+    Mistakes all;
+    try {
+      check_plan_fields(SourceText("test", text));
+    } catch (const InputError& error) {
+      for (const Diagnostic& diagnostic : error.diagnostics()) all.insert(diagnostic.code + ": " + diagnostic.message);
+    }
+    return all;
+  };
+  EXPECT_EQ(check("tensor_parallel: 3 global_batch: 8"), Mistakes());
+  EXPECT_EQ(check("tensor_parallel: 3"), (Mistakes{"missing-field: global_batch is missing"}));
+  EXPECT_EQ(check("global_batch: 8 zero_stage: 7 schedule: 'zb' precision { parameters: 'FP9' } data_parallel: 4000000"),
+            (Mistakes{"out-of-range: zero_stage = 7", "unknown-module: there is no schedule \"zb\"",
+                      "unknown-dtype: there is no type \"FP9\"", "out-of-range: data_parallel = 4000000 is more than 1048576"}));
+}
+
 TEST(PlanReader, SaysWhichSettingIsWrong) {
   EXPECT_EQ(mistakes("llama3_8b", "llama3_8b_nemo", {"tensor=2"}), (Mistakes{"unknown-field: Plan has no field \"tensor\""}));
   EXPECT_EQ(mistakes("llama3_8b", "llama3_8b_nemo", {"tensor_parallel=two"}),

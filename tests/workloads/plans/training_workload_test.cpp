@@ -167,6 +167,27 @@ TEST(TrainingWorkload, HasTheBytesOfTheClosedFormWithExperts) {
   }
 }
 
+// A vision transformer is a transformer: its sequence is the patches of an image and a class.
+TEST(TrainingWorkload, HasTheBytesOfTheClosedFormOfImages) {
+  const TransformerModel model = *load_model("vit_b16", place).transformer();
+  using Settings = std::vector<std::string>;
+  for (const Settings& settings :
+       {Settings{}, Settings{"tensor_parallel=4", "sequence_parallel=false"}, Settings{"pipeline_parallel=3"},
+        Settings{"zero_stage=0", "microbatch=2"}, Settings{"zero_stage=3", "precision.kind=AMP_BF16"}}) {
+    std::string what;
+    for (const std::string& setting : settings) what += setting + " ";
+    expect_closed_form(model, small_plan(model, settings, what.find("pipeline_parallel=3") != std::string::npos ? 12 : 8), what);
+  }
+  // One rank updates every parameter: 12 layers, patches, positions, class and head.
+  std::uint64_t updated = 0;
+  const auto clock = [&](const Operator& op, OperatorPass) {
+    if (const auto* step = std::get_if<OptimizerStep>(&op.shape)) updated += step->parameters;
+    return Duration::ns(1);
+  };
+  make_training_workload("test", model, small_plan(model, {}, 1), OperatorClock(clock), place);
+  EXPECT_EQ(updated, 86'567'656U);
+}
+
 TEST(TrainingWorkload, HasTheBytesOfTheClosedFormUnderRandomPlans) {
   const TransformerModel model = small_model();
   std::mt19937 random(35);

@@ -441,25 +441,35 @@ TEST(Templates, DlrmExchangesEmbeddingsBesideItsDenseLayers) {
                                           {"tflops", "0.001"},
                                           {"memory_bandwidth", "8Gbps"}});
   const RoleDag& dag = role(workload);
-  // sparse, emb, dense, 2 + 2 layers, concat; backwards 4 layers, concat, update, step. 3
-  // all-to-alls and 4 all-reduces.
-  EXPECT_EQ(summarise(workload).roles[0].ops_by_kind[0], 8U + 7);
+  // lookup, 2 + 2 layers, interaction; as many backward; optimizer. 3 all-to-alls and 4
+  // all-reduces.
+  EXPECT_EQ(summarise(workload).roles[0].ops_by_kind[0], 6U + 6 + 1);
   EXPECT_EQ(summarise(workload).roles[0].ops_by_kind[1], 3U + 4);
-  EXPECT_EQ(op_named(dag, "a2a_index").bytes, Bytes::of(16 * 3 * 2 * 8));
-  EXPECT_EQ(op_named(dag, "a2a_emb").bytes, Bytes::of(16 * 3 * 4 * 4));
-  EXPECT_EQ(op_named(dag, "a2a_grad").bytes, Bytes::of(16 * 3 * 4 * 4));
-  EXPECT_EQ(op_named(dag, "ar_fc_bottom_0").bytes, Bytes::of(5 * 6 * 4));
+  EXPECT_EQ(op_named(dag, "fwd.0.indices").bytes, Bytes::of(16 * 3 * 2 * 8));
+  EXPECT_EQ(op_named(dag, "fwd.0.embeddings").bytes, Bytes::of(16 * 3 * 4 * 4));
+  EXPECT_EQ(op_named(dag, "bwd.0.embeddings").bytes, Bytes::of(16 * 3 * 4 * 4));
+  EXPECT_EQ(op_named(dag, "grads.bottom_0").bytes, Bytes::of((5 * 6 + 6) * 4));
   // The top reads 4 x 3 / 2 = 6 products and the dense vector of 4.
-  EXPECT_EQ(op_named(dag, "ar_fc_top_0").bytes, Bytes::of(10 * 7 * 4));
-  // 2 x 16 x 5 x 6 operations at 1 per ns; 16 x 3 x 2 x 4 x 4 bytes at 1 per ns.
-  EXPECT_EQ(op_named(dag, "fc_bottom_0").duration, Duration::ns(960));
-  EXPECT_EQ(op_named(dag, "emb").duration, Duration::ns(1536));
-  EXPECT_EQ(op_named(dag, "emb_update").duration, Duration::ns(3072));
-  EXPECT_FALSE(follows(dag, "fc_bottom_1", "a2a_index"));
-  EXPECT_TRUE(follows(dag, "concat", "a2a_emb"));
-  EXPECT_TRUE(follows(dag, "a2a_grad", "concat_bwd"));
-  EXPECT_FALSE(follows(dag, "fc_bottom_0_bwd", "a2a_grad"));
-  EXPECT_TRUE(follows(dag, "step", "emb_update"));
+  EXPECT_EQ(op_named(dag, "grads.top_0").bytes, Bytes::of((10 * 7 + 7) * 4));
+  // 2 x 16 x 5 x 6 operations at 1 per ns, and as many for the gradient of the weights alone, as
+  // nobody needs that of the features; 16 x 3 x 2 x 4 x 4 bytes at 1 per ns.
+  EXPECT_EQ(op_named(dag, "fwd.0.bottom_0").duration, Duration::ns(960));
+  EXPECT_EQ(op_named(dag, "bwd.0.bottom_0").duration, Duration::ns(960));
+  EXPECT_EQ(op_named(dag, "bwd.0.bottom_1").duration, Duration::ns(2 * 2 * 16 * 6 * 4));
+  // 4 x 4 products of vectors of 4.
+  EXPECT_EQ(op_named(dag, "fwd.0.interaction").duration, Duration::ns(2 * 16 * 4 * 4 * 4));
+  EXPECT_EQ(op_named(dag, "fwd.0.lookup").duration, Duration::ns(1536));
+  EXPECT_EQ(op_named(dag, "bwd.0.lookup").duration, Duration::ns(3072));
+  EXPECT_EQ(op_named(dag, "optimizer").duration, Duration::us(100));
+  EXPECT_FALSE(follows(dag, "fwd.0.bottom_1", "fwd.0.indices"));
+  EXPECT_TRUE(follows(dag, "fwd.0.interaction", "fwd.0.embeddings"));
+  EXPECT_TRUE(follows(dag, "bwd.0.embeddings", "bwd.0.interaction"));
+  EXPECT_FALSE(follows(dag, "bwd.0.bottom_0", "bwd.0.embeddings"));
+  EXPECT_TRUE(follows(dag, "optimizer", "bwd.0.lookup"));
+  // Embeddings of a byte per element; gradients keep their type.
+  const Workload small = make("dlrm", {{"dtype", "FP8_E4M3"}, {"tables", "3"}, {"batch", "16"}});
+  EXPECT_EQ(op_named(role(small), "fwd.0.embeddings").bytes, Bytes::of(16 * 3 * 128));
+  EXPECT_EQ(op_named(role(small), "grads.bottom_0").bytes, Bytes::of((13 * 512 + 512) * 4));
   EXPECT_HAS(errors_in("dlrm", {{"bottom", "13-512"}}), "the last width of bottom is 512, the dimension 128 [bad-plan]");
   EXPECT_HAS(errors_in("dlrm", {{"bottom", "13-"}}), "[bad-value]");
   EXPECT_HAS(errors_in("dlrm", {{"bottom", "128"}}), "has no layer [bad-value]");
@@ -477,19 +487,21 @@ TEST(Templates, UnetSkipsAcross) {
                                           {"levels", "1"},
                                           {"tflops", "0.001"}});
   const RoleDag& dag = role(workload);
-  // enc_0, enc_1, dec_0 forward; backward and reduction of each; step.
+  // Two encoders and a decoder forward; backward and reduction of each; optimizer.
   EXPECT_EQ(dag.size(), 3U + 6 + 1);
   // Level 0: 9 x 1 x 2 + 9 x 2 x 2 = 54 weights on 16 points. Level 1: 9 x 2 x 4 + 9 x 4 x 4 = 216
   // on 4. The decoder: 4 x 4 x 2 = 32 on 4, then 9 x 4 x 2 + 9 x 2 x 2 = 108 on 16, then 2 on 16.
-  // Two operations each, 1 ns per operation.
-  EXPECT_EQ(op_named(dag, "enc_0").duration, Duration::ns(2 * 54 * 16));
-  EXPECT_EQ(op_named(dag, "enc_1").duration, Duration::ns(2 * 216 * 4));
-  EXPECT_EQ(op_named(dag, "dec_0").duration, Duration::ns(2 * (32 * 4 + 110 * 16)));
-  EXPECT_EQ(op_named(dag, "dec_0_bwd").duration, Duration::ns(4 * (32 * 4 + 110 * 16)));
-  EXPECT_EQ(op_named(dag, "reduce_dec_0").bytes, Bytes::of(4 * (32 + 110)));
-  EXPECT_TRUE(follows(dag, "enc_0_bwd", "dec_0_bwd"));
-  EXPECT_FALSE(follows(dag, "enc_0_bwd", "reduce_dec_0"));
-  EXPECT_TRUE(follows(dag, "step", "reduce_dec_0"));
+  // Two operations each, 1 ns per operation. Nobody needs the gradient of images.
+  EXPECT_EQ(op_named(dag, "fwd.0.encoder_0").duration, Duration::ns(2 * 54 * 16));
+  EXPECT_EQ(op_named(dag, "fwd.0.encoder_1").duration, Duration::ns(2 * 216 * 4));
+  EXPECT_EQ(op_named(dag, "fwd.0.decoder_0").duration, Duration::ns(2 * (32 * 4 + 110 * 16)));
+  EXPECT_EQ(op_named(dag, "bwd.0.decoder_0").duration, Duration::ns(4 * (32 * 4 + 110 * 16)));
+  EXPECT_EQ(op_named(dag, "bwd.0.encoder_0").duration, Duration::ns((2 * 18 + 4 * 36) * 16));
+  // Biases: 2 of each of three convolutions, 1 of the head.
+  EXPECT_EQ(op_named(dag, "grads.decoder_0").bytes, Bytes::of(4 * (32 + 110 + 3 * 2 + 1)));
+  EXPECT_TRUE(follows(dag, "bwd.0.encoder_0", "bwd.0.decoder_0"));
+  EXPECT_FALSE(follows(dag, "bwd.0.encoder_0", "grads.decoder_0"));
+  EXPECT_TRUE(follows(dag, "optimizer", "grads.decoder_0"));
   EXPECT_HAS(errors_in("unet", {{"image", "100"}}), "image = 100 cannot be divided by 2^levels = 16 [bad-plan]");
 }
 

@@ -85,13 +85,19 @@ InputKind own_kind(const std::string& path) {
   if (name.ends_with(".csv") || name.ends_with(".csv.gz")) return InputKind::jobs;
   if (name.ends_with(".pb") || name.ends_with(".pb.gz")) return InputKind::workload;
   const SourceText source = SourceText::read(path);
-  source.require_utf8_text("scenario, topology or workload in protobuf text format");
+  source.require_utf8_text("scenario, topology, workload, model or plan in protobuf text format");
   const std::set<std::string> fields = top_level_fields(source.text());
   if (has_any(fields, {"ranks", "role", "communicator"})) return InputKind::workload;
   if (has_any(fields, {"job", "jobs", "cluster", "scheduler", "mode", "seed", "topology"})) return InputKind::scenario;
   if (has_any(fields, {"builder", "host", "switch", "cable", "link", "buffer_class"})) return InputKind::topology;
-  fail("unknown-input", "nothing in the file tells whether it is a scenario, a topology or a workload", source.whole_file(),
-       "a scenario has jobs, a topology a builder or hosts, a workload ranks and roles; foreign files need FILE:format");
+  if (has_any(fields, {"transformer", "recommender", "unet"})) return InputKind::model;
+  // Nothing else has a global batch, and ways to spread a model end alike.
+  const bool divides = std::ranges::any_of(fields, [](const std::string& field) { return field.ends_with("_parallel"); });
+  if (divides || has_any(fields, {"global_batch", "microbatch", "zero_stage"})) return InputKind::plan;
+  fail("unknown-input", "nothing in the file tells whether it is a scenario, a topology, a workload, a model or a plan",
+       source.whole_file(),
+       "a scenario has jobs, a topology a builder or hosts, a workload ranks and roles, a model a transformer, recommender or "
+       "unet, a plan a global_batch; foreign files need FILE:format");
 }
 
 /// Whether the first line that says something is YAML's: "---", "- item", or a name and a colon

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-enum class InputKind : std::uint8_t { scenario, topology, workload, jobs, flows, measurements };
+enum class InputKind : std::uint8_t { scenario, topology, workload, jobs, flows, measurements, model, plan };
 
 struct RecognisedInput {
   InputKind kind = InputKind::scenario;

@@ -27,8 +27,7 @@ struct PlannedPlaces {
   SourcePlace gpu;
 };
 
-/// Throws InputError of load_model(), load_plan() and gpu_named(), [bad-model] for a model that is
-/// no transformer, and what make_training_workload() throws.
+/// Throws InputError of load_model(), load_plan(), gpu_named() and make_training_workload().
 Workload make_planned_workload(const PlannedWorkload& planned, const PlannedPlaces& places);
 
 }  // namespace weft
