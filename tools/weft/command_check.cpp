@@ -97,10 +97,13 @@ std::string model_words(const ModelDescription& model) {
 }
 
 Content check_plan(const std::string& file, const std::string& model_name) {
-  if (model_name.empty()) return {fmt::format("plan {}, without a model", check_plan_fields(SourceText::read(file)))};
+  if (model_name.empty()) {
+    check_plan_fields(SourceText::read(file));
+    return {"plan, held against no model"};
+  }
   const ModelDescription model = load_model(model_name, SourcePlace::named(fmt::format("--model={}", model_name)));
   const ParallelPlan plan = load_plan({.name = file, .overrides = {}, .gpus = {}}, model, SourcePlace::named(file));
-  return {fmt::format("plan {} for {}, {}", plan.name, model.name, counted(plan.ranks(), "GPU", "GPUs"))};
+  return {fmt::format("plan for {}, {}", model.name, counted(plan.ranks(), "GPU", "GPUs"))};
 }
 
 /// Reads one input of whatever kind.

@@ -346,7 +346,7 @@ ParallelPlan load_plan(const PlanRequest& request, const ModelDescription& model
   return std::visit([&](const auto& what) { return plan_for(request, what, place); }, model.what);
 }
 
-std::string check_plan_fields(const SourceText& source) {
+void check_plan_fields(const SourceText& source) {
   source.require_utf8_text("plan");
   Diagnostics diagnostics;
   pb::Plan file;
@@ -355,7 +355,6 @@ std::string check_plan_fields(const SourceText& source) {
   const PlanRequest request;
   PlanFiller(file, document.places(), request, diagnostics).check_fields();
   diagnostics.throw_if_errors();
-  return file.name().empty() ? source.name() : file.name();
 }
 
 std::vector<std::string> plan_summaries() {

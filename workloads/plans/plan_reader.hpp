@@ -42,8 +42,8 @@ ParallelPlan load_plan(const PlanRequest& request, const UNetModel& model, const
 ParallelPlan load_plan(const PlanRequest& request, const ModelDescription& model, const SourcePlace& place);
 
 /// Looks at the fields of a plan without a model: throws InputError with every mistake that needs
-/// none. Returns its name.
-std::string check_plan_fields(const SourceText& source);
+/// none.
+void check_plan_fields(const SourceText& source);
 
 // --- Presets ---
 

@@ -57,7 +57,8 @@ class UNetWriter {
     constexpr std::uint64_t kernel = 3;
     const std::uint64_t own = model_.channels_of(level);
     add_convolution(block, name, level, from, own, kernel);
-    if (model_.batch_norm) add_row_wise(block, "norm", RowOperator::batch_norm, level, own, OperatorRole::full);
+    // Under torch.amp batch norms keep the type of their input.
+    if (model_.batch_norm) add_row_wise(block, "norm", RowOperator::batch_norm, level, own, OperatorRole::pass_through);
     sizes_.add(block.parameters, model_.batch_norm ? 2 * own : own);
     add_row_wise(block, "activation", RowOperator::activation, level, own, OperatorRole::pass_through);
   }

@@ -172,7 +172,7 @@ TEST(BlockWorkload, HasTheBytesAndUpdatesOfTheClosedForm) {
   for (const std::string model_name : {"dlrm_mlperf", "dhen", "unet"}) {
     const ModelDescription model = load_model(model_name, place);
     for (const auto& [settings, gpus] : plans)
-      expect_closed_form(model, plan_of(model, "dlrm_hugectr", settings, gpus), model_name + " " + joined(settings));
+      expect_closed_form(model, plan_of(model, "dlrm_nvidia", settings, gpus), model_name + " " + joined(settings));
   }
 }
 
@@ -180,7 +180,7 @@ TEST(BlockWorkload, HasTheBytesAndUpdatesOfTheClosedForm) {
 // 2,368,897 parameters in dense layers, in FP32.
 TEST(BlockWorkload, OfMlperfsDlrmInNumbers) {
   const ModelDescription model = load_model("dlrm_mlperf", place);
-  const Workload workload = workload_of(model, plan_of(model, "dlrm_hugectr", {}, 8));
+  const Workload workload = workload_of(model, plan_of(model, "dlrm_nvidia", {}, 8));
   EXPECT_EQ(workload.rank_count, 8U);
   EXPECT_EQ(workload.roles.size(), 1U);
   const RoleDag& dag = workload.roles.front();
@@ -196,7 +196,7 @@ TEST(BlockWorkload, OfMlperfsDlrmInNumbers) {
 
 TEST(BlockWorkload, LooksUpBesideDenseLayers) {
   const ModelDescription model = load_model("dlrm_mlperf", place);
-  const Workload workload = workload_of(model, plan_of(model, "dlrm_hugectr", {"microbatch=4096"}, 8));
+  const Workload workload = workload_of(model, plan_of(model, "dlrm_nvidia", {"microbatch=4096"}, 8));
   const RoleDag& dag = workload.roles.front();
   const auto stream = [&](const char* name) { return dag.op(OpId(index_of(dag, name))).stream; };
   EXPECT_NE(stream("fwd.0.lookup"), stream("fwd.0.bottom_0"));
@@ -275,7 +275,7 @@ TEST(BlockWorkload, OfRandomModelsAndPlansIsValidOrRefused) {
     const std::string what = text + " " + joined(settings);
     const std::string refusal = errors_of([&] {
       const ModelDescription model = read_model(SourceText("test", text));
-      const ParallelPlan plan = plan_of(model, "dlrm_hugectr", settings, std::stoull(pick({"1", "2", "3", "4", "8", "12"})));
+      const ParallelPlan plan = plan_of(model, "dlrm_nvidia", settings, std::stoull(pick({"1", "2", "3", "4", "8", "12"})));
       expect_closed_form(model, plan, what);
       ++tried;
     });

@@ -191,10 +191,15 @@ TEST(ModelBlocks, HaveTheTypesOfThePrecision) {
   EXPECT_EQ(block_named(blocks, "lookup").operators.front().type.name, "FP32");
   EXPECT_EQ(block_named(blocks, "top_0").operators.front().type.name, "BF16");
   EXPECT_EQ(block_named(blocks, "embeddings").exchanged, Bytes::of(8 * 26 * 128 * 2));
-  for (const ModelBlock& block : blocks_of(load_model("unet", place), plan)) {
-    for (const Operator& op : block.operators) {
-      const bool is_full = op.name == "norm" || op.name == "loss";
-      EXPECT_EQ(op.type.name, is_full ? "FP32" : "BF16") << block.name << " " << op.name;
+  // The norms of DHEN's layers are cast up, batch norms are not.
+  for (const char* name : {"dhen", "unet"}) {
+    for (const ModelBlock& block : blocks_of(load_model(name, place), plan)) {
+      for (const Operator& op : block.operators) {
+        const auto* rows = std::get_if<RowWise>(&op.shape);
+        const bool is_full = op.name == "loss" || op.name == "embedding_table" || op.name == "sum" || op.name == "residual" ||
+                             (rows != nullptr && rows->what == RowOperator::layer_norm);
+        EXPECT_EQ(op.type.name, is_full ? "FP32" : "BF16") << block.name << " " << op.name;
+      }
     }
   }
 }

@@ -116,7 +116,7 @@ std::set<std::string> mistakes_of_replicas(const std::string& model, std::vector
   const SourcePlace place = SourcePlace::named("test");
   std::set<std::string> all;
   try {
-    load_plan({.name = "dlrm_hugectr", .overrides = std::move(overrides), .gpus = gpus}, load_model(model, place), place);
+    load_plan({.name = "dlrm_nvidia", .overrides = std::move(overrides), .gpus = gpus}, load_model(model, place), place);
   } catch (const InputError& error) {
     for (const Diagnostic& diagnostic : error.diagnostics()) all.insert(diagnostic.code + ": " + diagnostic.message);
   }
