@@ -11,7 +11,7 @@
 //                rank looks up b T p rows and updates as many in backward.
 //     DLRM       interaction: products of all pairs, n x n x d per sample
 //     DHEN       an interaction per layer, its modules summed (recommender_model.hpp)
-//   U-Net        encoder_0 .. encoder_L, decoder_{L-1} .. decoder_0; encoder_l also feeds decoder_l.
+//   U-Net        encoder_0 .. encoder_L, then decoder_{L-1} .. decoder_0, which read encoders, too.
 //                A transposed convolution of 2 x 2 is a product of P / 4 points with 4 c columns.
 // A block reads the samples if it reads no other: gradients of its input are left out.
 // What is left out: skew between tables and between their rows, dropout, copies from the host.

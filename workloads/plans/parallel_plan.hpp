@@ -110,7 +110,7 @@ std::uint64_t ranks_min(const ParallelPlan& plan);
 std::uint64_t default_gradient_bucket(std::uint64_t replicas);
 
 /// PyTorch's DistributedDataParallel: 25 MiB of FP32 (bucket_cap_mb).
-constexpr std::uint64_t ddp_gradient_bucket = 25 * 1024 * 1024 / 4;
+constexpr std::uint64_t ddp_gradient_bucket = 6'553'600;
 
 // --- What a model allows ---
 

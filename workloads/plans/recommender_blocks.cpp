@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Blocks of recommenders; model_blocks.hpp has their sizes.
 #include <numeric>
 
 #include <fmt/format.h>

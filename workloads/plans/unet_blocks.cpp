@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Blocks of U-Nets; model_blocks.hpp has their sizes.
 #include <fmt/format.h>
 
 #include "workloads/plans/block_sizes.hpp"

@@ -5,7 +5,7 @@
 // Where it sits: one of workload_templates(), a preset: it makes a UNetModel and a plan of its
 // parameters and calls block_workload.hpp. All ranks play one role:
 //
-//   encoder_0 -> ... -> encoder_L -> decoder_{L-1} -> ... -> decoder_0     encoder_l feeds decoder_l
+//   encoder_0 -> ... -> encoder_L -> decoder_{L-1} -> ... -> decoder_0    encoder_l feeds decoder_l
 //
 // Model: model_blocks.hpp has operators and sizes. Products take their operations at tflops, all
 // else takes no time. Backward visits the blocks the other way, encoder_l waiting for both its

@@ -153,9 +153,9 @@ TEST(ModelBlocks, RecommenderHasTheOperationsOfANaiveCount) {
   const std::vector<ModelBlock> blocks = blocks_of(model, plan_for(batch, 4));
   EXPECT_EQ(forward_operations(blocks), static_cast<double>(2 * batch * count));
   EXPECT_EQ(backward_operations(blocks), static_cast<double>(2 * batch * (2 * count - first)));
-  // Each rank looks up as much as its samples ask for, in its part of the rows.
+  // Each rank looks up as much as its samples ask for, in its quarter of 600 rows.
   EXPECT_EQ(std::get<EmbeddingLookup>(block_named(blocks, "lookup").operators.front().shape),
-            (EmbeddingLookup{.rows = batch * 3, .width = 6, .table_rows = 600 / 4, .pooled = 5, .is_updated_in_place = true}));
+            (EmbeddingLookup{.rows = batch * 3, .width = 6, .table_rows = 150, .pooled = 5, .is_updated_in_place = true}));
   EXPECT_EQ(block_named(blocks, "indices").exchanged, Bytes::of(batch * 3 * 5 * 8));
   EXPECT_EQ(block_named(blocks, "embeddings").exchanged, Bytes::of(batch * 3 * 6 * 4));
 }

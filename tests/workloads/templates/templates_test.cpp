@@ -12,6 +12,9 @@
 #include "workloads/dag/dag_reader.hpp"
 #include "workloads/dag/dag_writer.hpp"
 #include "workloads/dag/summary.hpp"
+#include "workloads/models/model_reader.hpp"
+#include "workloads/plans/block_workload.hpp"
+#include "workloads/plans/plan_reader.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
 namespace weft::templates_test {
@@ -503,6 +506,32 @@ TEST(Templates, UnetSkipsAcross) {
   EXPECT_FALSE(follows(dag, "bwd.0.encoder_0", "grads.decoder_0"));
   EXPECT_TRUE(follows(dag, "optimizer", "grads.decoder_0"));
   EXPECT_HAS(errors_in("unet", {{"image", "100"}}), "image = 100 cannot be divided by 2^levels = 16 [bad-plan]");
+}
+
+// Templates of models and the models under a plan are one truth: the defaults of both templates are
+// presets of models, but for batch norms.
+TEST(Templates, DlrmAndUnetArePresetsOfModels) {
+  const SourcePlace place = SourcePlace::named("test");
+  const auto expect_alike = [&](const Workload& of_template, const Workload& of_model) {
+    const RoleDag& dag = role(of_template);
+    const RoleDag& other = role(of_model);
+    ASSERT_EQ(dag.size(), other.size());
+    for (std::uint32_t i = 0; i < dag.size(); ++i) {
+      EXPECT_EQ(dag.name(OpId(i)), other.name(OpId(i)));
+      EXPECT_EQ(dag.op(OpId(i)).bytes, other.op(OpId(i)).bytes) << dag.name(OpId(i));
+    }
+  };
+  const auto no_time = [](const Operator&, OperatorPass) { return Duration::zero(); };
+  const auto plan = [&](const ModelDescription& model, const char* batch, std::uint64_t gpus) {
+    return load_plan({.name = "", .overrides = {batch, "gradient_bucket=1"}, .gpus = gpus}, model, place);
+  };
+  const ModelDescription dlrm = load_model("dlrm_mlperf", place);
+  expect_alike(make("dlrm"), make_training_workload("test", std::get<RecommenderModel>(dlrm.what),
+                                                    plan(dlrm, "global_batch=65536", 16), OperatorClock(no_time), place));
+  ModelDescription unet = load_model("unet", place);
+  std::get<UNetModel>(unet.what).batch_norm = false;
+  expect_alike(make("unet"), make_training_workload("test", std::get<UNetModel>(unet.what), plan(unet, "global_batch=32", 8),
+                                                    OperatorClock(no_time), place));
 }
 
 TEST(Templates, AnySettingsGiveAWorkloadOrAnInputError) {
