@@ -79,6 +79,14 @@ bool has_any(const std::set<std::string>& fields, std::initializer_list<const ch
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return fields.contains(name); });
 }
 
+bool is_model(const std::set<std::string>& fields) { return has_any(fields, {"transformer", "recommender", "unet"}); }
+
+/// Ways to spread a model end alike, and nothing else has a global batch.
+bool is_plan(const std::set<std::string>& fields) {
+  return has_any(fields, {"global_batch", "microbatch", "zero_stage"}) ||
+         std::ranges::any_of(fields, [](const std::string& field) { return field.ends_with("_parallel"); });
+}
+
 /// One of our own files: by its ending, and for protobuf text by its fields.
 InputKind own_kind(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
@@ -90,10 +98,8 @@ InputKind own_kind(const std::string& path) {
   if (has_any(fields, {"ranks", "role", "communicator"})) return InputKind::workload;
   if (has_any(fields, {"job", "jobs", "cluster", "scheduler", "mode", "seed", "topology"})) return InputKind::scenario;
   if (has_any(fields, {"builder", "host", "switch", "cable", "link", "buffer_class"})) return InputKind::topology;
-  if (has_any(fields, {"transformer", "recommender", "unet"})) return InputKind::model;
-  // Nothing else has a global batch, and ways to spread a model end alike.
-  const bool divides = std::ranges::any_of(fields, [](const std::string& field) { return field.ends_with("_parallel"); });
-  if (divides || has_any(fields, {"global_batch", "microbatch", "zero_stage"})) return InputKind::plan;
+  if (is_model(fields)) return InputKind::model;
+  if (is_plan(fields)) return InputKind::plan;
   fail("unknown-input", "nothing in the file tells whether it is a scenario, a topology, a workload, a model or a plan",
        source.whole_file(),
        "a scenario has jobs, a topology a builder or hosts, a workload ranks and roles, a model a transformer, recommender or "
@@ -134,6 +140,8 @@ void check_is_scenario(const SourceText& source) {
     refuse("a workload", fmt::format("name it by --workload={}, with --topology=FILE", source.name()));
   if (has_any(fields, {"builder", "switch", "buffer_class"}))
     refuse("a topology", fmt::format("name it by --topology={}, with --workload=FILE or --flows=FILE", source.name()));
+  if (is_model(fields) || is_plan(fields))
+    refuse(is_model(fields) ? "a model" : "a plan", "a job trains a model under a plan: workload { model: \"...\" plan: \"...\" }");
 }
 
 FileAndFormat split_format(const std::string& text) {

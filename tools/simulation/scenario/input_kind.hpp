@@ -25,8 +25,8 @@ struct FileAndFormat {
 };
 FileAndFormat split_format(const std::string& text);
 
-/// What a file is that cannot be a scenario: JSON, YAML, a workload or a topology. Throws
-/// InputError [not-a-scenario], which says how to go on.
+/// What a file is that cannot be a scenario: JSON, YAML, a workload, a topology, a model or a plan.
+/// Throws InputError [not-a-scenario], which says how to go on.
 void check_is_scenario(const SourceText& source);
 
 /// `text` is "FILE[:format]". Throws InputError [unknown-format] for a format nobody reads and
