@@ -176,8 +176,8 @@ TEST(BlockWorkload, HasTheBytesAndUpdatesOfTheClosedForm) {
   }
 }
 
-// On 8 ranks with 8,192 samples each, which have 26 embeddings of 128 elements of 2 bytes. Gradients
-// of dense layers are in FP32.
+// 8 ranks have 8,192 samples each, a sample 26 embeddings of 128 elements of 2 bytes; gradients of
+// dense layers are in FP32.
 TEST(BlockWorkload, OfMlperfsDlrmInNumbers) {
   const ModelDescription model = load_model("dlrm_mlperf", place);
   const Workload workload = workload_of(model, plan_of(model, "dlrm_nvidia", {}, 8));
