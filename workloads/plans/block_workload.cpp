@@ -67,7 +67,7 @@ class BlockProgram {
     if (!plan_.overlap_gradients && !plan_.shards_gradients()) {
       for (const GradientBucket& bucket : buckets_) reduce(bucket, "grads", begin);
     }
-    join(begin, reductions_);
+    begin.insert(begin.end(), reductions_.begin(), reductions_.end());
     optimize(begin);
     return script_.finish();
   }
