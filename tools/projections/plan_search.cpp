@@ -33,6 +33,11 @@ struct Bench {
   NetworkFormula formula;
 };
 
+/// Microbatches with which a pipeline is full: what is added in such rounds takes equally long.
+std::uint64_t microbatch_round(const ParallelPlan& plan) { return std::max<std::uint64_t>(plan.pipeline, 2); }
+/// An iteration of so many rounds is longer than the two together from which it is continued.
+constexpr std::uint64_t microbatch_rounds_min = 6;
+
 enum class Fate : std::uint8_t { ranked, out_of_memory, without_schedule };
 
 class PlanSearch {
@@ -90,21 +95,39 @@ class PlanSearch {
     }
   }
 
+  /// Of a whole iteration.
+  Duration simulated(Bench& bench, const ParallelPlan& plan) const {
+    const InsideAxes inside = inside_axes(bench.formula, model_, plan);
+    SimulationRequest simulation;
+    simulation.name = "searched";
+    simulation.workload =
+        std::make_shared<const Workload>(make_training_workload(simulation.name, model_, plan, bench.clock, place_, &inside));
+    simulation.iterations = 1;
+    simulation.with_neighbours = request_.with_neighbours;
+    simulation.finds_blame = false;
+    return simulate_iteration(cluster_, simulation, {}).iteration;
+  }
+
+  /// Of an iteration whose microbatches are many, from two with fewer.
+  Duration continued(Bench& bench, const ParallelPlan& plan) const {
+    const std::uint64_t all = plan.microbatches();
+    const std::uint64_t round = microbatch_round(plan);
+    if (request_.every_microbatch || all < microbatch_rounds_min * round) return simulated(bench, plan);
+    const auto with_rounds = [&](std::uint64_t rounds) {
+      ParallelPlan fewer = plan;
+      fewer.global_batch = rounds * round * plan.microbatch * plan.data;
+      return simulated(bench, fewer);
+    };
+    const Duration one = with_rounds(1);
+    const Duration three = with_rounds(3);
+    return three + scaled(three - one, static_cast<std::int64_t>(all - 3 * round), static_cast<std::int64_t>(2 * round));
+  }
+
   void simulate() {
     const std::size_t count = std::min<std::size_t>(request_.simulated, result_.plans.size());
     result_.estimated_rank.assign(result_.plans.size(), 0);
     each("plans simulated", count, [&](std::size_t worker, std::size_t i) {
-      FoundPlan& found = result_.plans[i];
-      Bench& bench = *benches_[worker];
-      const InsideAxes inside = inside_axes(bench.formula, model_, found.plan);
-      SimulationRequest simulation;
-      simulation.name = "searched";
-      simulation.workload = std::make_shared<const Workload>(
-          make_training_workload(simulation.name, model_, found.plan, bench.clock, place_, &inside));
-      simulation.iterations = 1;
-      simulation.with_neighbours = request_.with_neighbours;
-      simulation.finds_blame = false;
-      found.simulated = simulate_iteration(cluster_, simulation, {});
+      result_.plans[i].simulated = continued(*benches_[worker], result_.plans[i].plan);
     });
     if (count == 0) return;
     std::vector<double> before;

@@ -8,7 +8,9 @@
 //   2. those whose memory fits, with a margin (host/memory)
 //   3. in the order of their iteration estimates (host/projections/iteration_estimate)
 //   4. the first of them simulated in flow mode, with what stays inside hosts combined, and put in
-//      the order of what came out
+//      the order of what came out. Of six rounds of microbatches or more (a round: as many as there
+//      are stages, two at least), one and three are simulated, and the iteration goes on as they
+//      differ
 // Pareto: plans of which no other takes less memory and no more time.
 // Threads: one caller; plans are shared out over threads and each is a function of itself alone.
 #pragma once
@@ -33,9 +35,9 @@ struct FoundPlan {
   ParallelPlan plan;
   Bytes memory;  ///< of the stage that needs most, without the margin
   IterationEstimate estimate;
-  std::optional<SimulatedIteration> simulated;
+  std::optional<Duration> simulated;  ///< iteration
 
-  Duration iteration() const { return simulated ? simulated->iteration : estimate.iteration; }
+  Duration iteration() const { return simulated.value_or(estimate.iteration); }
 };
 
 struct SearchProgress {
@@ -46,10 +48,11 @@ struct SearchProgress {
 
 struct SearchRequest {
   PlanSpace space;
-  std::uint64_t simulated = 50;  ///< how many
-  Bytes memory;                  ///< of a GPU
-  double margin = 0;             ///< of a plan's memory, that has to fit, too
-  bool with_neighbours = false;  ///< the cluster's jobs run beside the plans that are simulated
+  std::uint64_t simulated = 50;   ///< how many
+  Bytes memory;                   ///< of a GPU
+  double margin = 0;              ///< of a plan's memory, that has to fit, too
+  bool with_neighbours = false;   ///< the cluster's jobs run beside the plans that are simulated
+  bool every_microbatch = false;  ///< iterations are simulated whole
   std::uint32_t threads = 1;
   std::function<void(const SearchProgress&)> progress;  ///< from one thread at a time
 };

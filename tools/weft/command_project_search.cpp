@@ -47,6 +47,7 @@ struct SearchFlags {
   std::uint64_t simulated = 50;
   std::uint64_t shown = 20;
   double margin = 0;
+  bool every_microbatch = false;
   std::uint32_t threads = 0;
   bool json = false;
   bool quiet = false;
@@ -115,6 +116,7 @@ int search(const SearchFlags& given) {
   request.memory = operators.gpu.memory;
   request.margin = flags.margin;
   request.with_neighbours = !cluster.jobs.empty();
+  request.every_microbatch = flags.every_microbatch;
   request.threads = flags.threads;
   SearchLine line(stderr_is_terminal() && !flags.quiet);
   request.progress = [&line](const SearchProgress& progress) { line.update(progress); };
@@ -170,6 +172,9 @@ void add_project_search_command(CLI::App& project, Action& action) {
   command->add_option("--simulate", flags->simulated, "Simulate so many of the best; 0: rank by formula alone")
       ->type_name("N")
       ->capture_default_str();
+  command->add_flag("--every-microbatch", flags->every_microbatch,
+                    "Simulate iterations whole; default: those of six rounds of microbatches or more (a round: as many as there "
+                    "are stages) go on as one and three rounds differ");
   command->add_option("--show", flags->shown, "Print so many")->type_name("N")->capture_default_str();
   command
       ->add_option("--safety-margin", flags->margin,

@@ -62,7 +62,7 @@ std::vector<std::string> row(const SearchPage& page, std::size_t i) {
   cells.insert(cells.end(),
                {std::to_string(plan.zero_stage), std::to_string(plan.microbatch), std::string(text_of(plan.recompute)),
                 fmt::format("{:.1f}", in_gib(found.memory)), readable(found.estimate.iteration.in_s()),
-                before == 0 ? "-" : std::to_string(before), found.simulated ? readable(found.simulated->iteration.in_s()) : "-",
+                before == 0 ? "-" : std::to_string(before), found.simulated ? readable(found.simulated->in_s()) : "-",
                 fmt::format("{:.0f}", tokens / seconds / gpus), fmt::format("{:.0f}", page.operations / seconds / gpus * 1e-12)});
   return cells;
 }
@@ -93,7 +93,7 @@ nlohmann::ordered_json plan_json(const SearchPage& page, std::size_t i) {
                                  {"estimated_s", found.estimate.iteration.in_s()}};
   if (found.simulated) {
     json["estimated_rank"] = page.result->estimated_rank[i];
-    json["simulated_s"] = found.simulated->iteration.in_s();
+    json["simulated_s"] = found.simulated->in_s();
   }
   json["operations_per_s_and_gpu"] = page.operations / found.iteration().in_s() / static_cast<double>(page.gpus);
   return json;

@@ -89,6 +89,25 @@ TEST_F(PlanSearchOfTwoHosts, NoPlanBeatsOneOfTheParetoTableInBoth) {
   }
 }
 
+// Two stages on a host each and 64 microbatches: what 2 and 6 take tells how long all do, as
+// further ones take equally long where nothing else is on the way.
+TEST_F(PlanSearchOfTwoHosts, ManyMicrobatchesGoOnAsFewerDiffer) {
+  for (const char* zero : {"zero_stage=0", "zero_stage=1"}) {
+    SearchRequest request;
+    request.space.settings = {"global_batch=128",   "tensor_parallel=4", "context_parallel=1",  "pipeline_parallel=2",
+                              "virtual_pipeline=1", "microbatch=1",      "recompute.kind=KEEP", zero};
+    request.space.gpus = 16;
+    request.memory = Bytes::of(1LL << 40);
+    const SearchResult continued = search_plans(model, cluster, times, request, place);
+    request.every_microbatch = true;
+    const SearchResult whole = search_plans(model, cluster, times, request, place);
+    ASSERT_EQ(continued.plans.size(), 1U);
+    ASSERT_EQ(continued.plans.front().plan.microbatches(), 64U);
+    const double seconds = whole.plans.front().simulated->in_s();
+    EXPECT_NEAR(continued.plans.front().simulated->in_s(), seconds, seconds * 1e-3) << zero;
+  }
+}
+
 TEST_F(PlanSearchOfTwoHosts, ThreadsChangeNothing) {
   const SearchResult one = search(1);
   const SearchResult two = search(2);
