@@ -151,9 +151,8 @@ Workload make_dlrm(const ParamSet& params, const SourcePlace& place) {
   ParallelPlan plan = replica_plan(settings.ranks, settings.batch, settings.grad_dtype);
   plan.precision.parameters = settings.dtype;
   plan.precision.own_activations = settings.dtype;
-  const OperatorClock products = rated_clock(math);
+  const OperatorClock products = rated_clock(math, math.checked(settings.optimizer_time));
   const auto clock = [&](const Operator& op, OperatorPass pass) {
-    if (std::holds_alternative<OptimizerStep>(op.shape)) return math.checked(settings.optimizer_time);
     const auto* lookup = std::get_if<EmbeddingLookup>(&op.shape);
     if (lookup == nullptr) return products(op, pass);
     const std::uint64_t looked_up = math.product({lookup->rows, lookup->pooled, lookup->width});

@@ -100,10 +100,7 @@ Workload make_unet(const ParamSet& params, const SourcePlace& place) {
                         .levels = settings.levels,
                         .classes = settings.classes};
   const ParallelPlan plan = replica_plan(settings.ranks, settings.batch, settings.grad_dtype);
-  const OperatorClock products = rated_clock(math);
-  const auto clock = [&](const Operator& op, OperatorPass pass) {
-    return std::holds_alternative<OptimizerStep>(op.shape) ? math.checked(settings.optimizer_time) : products(op, pass);
-  };
+  const OperatorClock clock = rated_clock(math, math.checked(settings.optimizer_time));
   Workload workload = make_training_workload("unet", model, plan, clock, place);
   workload.assumptions.push_back(math.rate_note());
   return workload;
