@@ -10,10 +10,9 @@
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/dag/limits.hpp"
+#include "workloads/dag/role_script.hpp"
 #include "workloads/plans/block_sizes.hpp"
 #include "workloads/plans/plan_units.hpp"
-#include "workloads/templates/role_script.hpp"
-#include "workloads/templates/tensor_math.hpp"
 
 namespace weft {
 

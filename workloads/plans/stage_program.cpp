@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "workloads/dag/role_script.hpp"
 #include "workloads/plans/pass_cost.hpp"
 #include "workloads/plans/pass_regions.hpp"
-#include "workloads/templates/role_script.hpp"
 
 namespace weft {
 

@@ -14,12 +14,12 @@
 #include "core/text/diagnostics.hpp"
 #include "core/text/params.hpp"
 #include "workloads/dag/dag.hpp"
+#include "workloads/dag/role_script.hpp"
 #include "workloads/plans/plan_groups.hpp"
 #include "workloads/plans/plan_units.hpp"
 #include "workloads/plans/stage_program.hpp"
 #include "workloads/plans/training_steps.hpp"
 #include "workloads/schedules/pipeline_schedules.hpp"
-#include "workloads/templates/tensor_math.hpp"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
-#include "workloads/templates/role_script.hpp"
+#include "workloads/dag/role_script.hpp"
 #include "workloads/templates/tensor_math.hpp"
 
 namespace weft {

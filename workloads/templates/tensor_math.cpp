@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <string>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -94,20 +93,6 @@ std::string TensorMath::rate_note() const {
     if (params_.table()[i].name == "tflops") rate = params_.value_text(i);
   }
   return fmt::format("compute times follow from shapes at tflops = {} per GPU", rate);
-}
-
-Workload start_workload(std::string_view name, std::uint32_t ranks) {
-  Workload workload;
-  workload.name = name;
-  workload.rank_count = ranks;
-  workload.communicators.push_back(Communicator::world(ranks));
-  return workload;
-}
-
-void add_role_of_all(Workload& workload, RoleDag dag) {
-  workload.roles.push_back(std::move(dag));
-  workload.role_names.emplace_back("all");
-  workload.role_of.assign(workload.rank_count, 0);
 }
 
 }  // namespace weft

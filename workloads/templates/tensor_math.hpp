@@ -66,9 +66,4 @@ class TensorMath {
   const SourcePlace& place_;
 };
 
-/// Starts a workload of `ranks` ranks with communicator "world".
-Workload start_workload(std::string_view name, std::uint32_t ranks);
-/// Adds a role that all ranks play.
-void add_role_of_all(Workload& workload, RoleDag dag);
-
 }  // namespace weft

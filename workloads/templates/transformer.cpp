@@ -11,8 +11,8 @@
 
 #include "core/text/diagnostics.hpp"
 #include "workloads/dag/limits.hpp"
+#include "workloads/dag/role_script.hpp"
 #include "workloads/dag/strided_groups.hpp"
-#include "workloads/templates/role_script.hpp"
 
 namespace weft {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/templates/role_script.hpp"
+#include "workloads/dag/role_script.hpp"
 
 #include <utility>
 
@@ -65,5 +65,19 @@ std::uint16_t RoleScript::stream_of(std::uint16_t communicator) {
 }
 
 RoleDag RoleScript::finish() { return std::move(std::move(builder_).finish().dag); }
+
+Workload start_workload(std::string_view name, std::uint32_t ranks) {
+  Workload workload;
+  workload.name = name;
+  workload.rank_count = ranks;
+  workload.communicators.push_back(Communicator::world(ranks));
+  return workload;
+}
+
+void add_role_of_all(Workload& workload, RoleDag dag) {
+  workload.roles.push_back(std::move(dag));
+  workload.role_names.emplace_back("all");
+  workload.role_of.assign(workload.rank_count, 0);
+}
 
 }  // namespace weft

@@ -2,9 +2,9 @@
 // Role script: writes the program of one role line by line, the way a training loop issues it to a
 // GPU.
 //
-// Where it sits: every template writes its roles with it. Compute ops share one stream, so they run
-// in the order in which they are written; the collectives of each communicator share another one;
-// sends and receives are ordered by their dependencies alone.
+// Where it sits: templates and workloads of plans write their roles with it. Compute ops share one
+// stream, so they run in the order in which they are written; the collectives of each communicator
+// share another one; sends and receives are ordered by their dependencies alone.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -41,5 +41,10 @@ class RoleScript {
  private:
   RoleBuilder builder_;
 };
+
+/// Starts a workload of `ranks` ranks with communicator "world".
+Workload start_workload(std::string_view name, std::uint32_t ranks);
+/// Adds a role that all ranks play.
+void add_role_of_all(Workload& workload, RoleDag dag);
 
 }  // namespace weft
