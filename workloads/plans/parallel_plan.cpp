@@ -11,6 +11,8 @@ namespace weft {
 
 namespace {
 
+constexpr const char* equal_columns = "ranks have equally many columns of each matrix";
+
 /// Collects broken rules of one plan.
 class PlanRules {
  public:
@@ -48,7 +50,7 @@ class PlanRules {
              fmt::format("tensor_parallel = {} and {} heads of keys and values do not divide each other", tensor, groups),
              "ranks have whole heads of keys and values, or several ranks have copies of one");
     }
-    if (model_.dense_layers() > 0) divides("tensor_parallel", tensor, "the MLP's width", model_.mlp.width);
+    if (model_.dense_layers() > 0) divides("tensor_parallel", tensor, "the MLP's width", model_.mlp.width, equal_columns);
     if (plan_.sequence_parallel && tensor == 1) {
       broken("sequence_parallel", "sequence parallelism is among tensor-parallel ranks, and there is one",
              "leave it out, or raise tensor_parallel");
@@ -90,7 +92,8 @@ class PlanRules {
     }
     if (model_.positions == Positions::learned && !model_.images && plan_.sequence > model_.learned_positions) {
       broken("sequence",
-             fmt::format("sequence = {} is more than the model's {} positions", plan_.sequence, model_.learned_positions));
+             fmt::format("sequence = {} is more than the model's {} positions", plan_.sequence, model_.learned_positions),
+             "shorten it, or give the model more positions");
     }
     if (model_.images && plan_.sequence != model_.sequence) {
       broken("sequence", fmt::format("sequence = {}, but images have {} patches and a class", plan_.sequence, model_.sequence - 1),
@@ -115,8 +118,9 @@ class PlanRules {
     } else {
       divides("expert_parallel", plan_.expert, "experts", experts.count, "ranks have equally many experts");
     }
-    divides("expert_tensor_parallel", plan_.expert_tensor, "an expert's width", experts.width);
-    if (experts.shared_width > 0) divides("tensor_parallel", plan_.tensor, "the width of shared experts", experts.shared_width);
+    divides("expert_tensor_parallel", plan_.expert_tensor, "an expert's width", experts.width, equal_columns);
+    if (experts.shared_width > 0)
+      divides("tensor_parallel", plan_.tensor, "the width of shared experts", experts.shared_width, equal_columns);
     const std::uint64_t shared = std::uint64_t{plan_.expert} * plan_.expert_tensor;
     if (plan_.stage_ranks() % shared != 0) {
       broken("expert_parallel",
@@ -179,7 +183,7 @@ std::vector<BrokenPlanRule> broken_batch_rules(const ParallelPlan& plan) {
   return {{"global_batch",
            fmt::format("microbatch x data_parallel = {} x {} does not divide global_batch = {}", plan.microbatch, plan.data,
                        plan.global_batch),
-           ""}};
+           "replicas have equally many whole microbatches"}};
 }
 
 std::vector<BrokenPlanRule> broken_rules(const ParallelPlan& plan, const TransformerModel& model) {

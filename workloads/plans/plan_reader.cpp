@@ -27,6 +27,7 @@ namespace pb = plan_file;
 
 constexpr std::uint32_t ways_max = 1U << 20;
 constexpr std::uint64_t size_max = 1ULL << 32;
+constexpr const char* smaller_number = "give a smaller number";
 
 SourcePlace place_of_override(const PlanRequest& request, std::size_t i) {
   return request.override_places.empty() ? SourcePlace::named(fmt::format("--set={}", request.overrides[i]))
@@ -178,14 +179,14 @@ class PlanFiller {
   std::uint32_t ways(const char* field, std::uint32_t value) {
     if (value == 0) return 1;
     if (value <= ways_max) return value;
-    error("out-of-range", fmt::format("{} = {} is more than {}", field, value, ways_max), field);
+    error("out-of-range", fmt::format("{} = {} is more than {}", field, value, ways_max), field, smaller_number);
     return 1;
   }
 
   std::uint64_t size(const char* field, std::uint64_t value, std::uint64_t without) {
     if (value == 0) return without;
     if (value <= size_max) return value;
-    error("out-of-range", fmt::format("{} = {} is more than {}", field, value, size_max), field);
+    error("out-of-range", fmt::format("{} = {} is more than {}", field, value, size_max), field, smaller_number);
     return 1;
   }
 
@@ -296,7 +297,8 @@ class PlanFiller {
                    has_text                         ? "layout"
                    : file_.first_stage_layers() > 0 ? "first_stage_layers"
                    : file_.last_stage_layers() > 0  ? "last_stage_layers"
-                                                    : "pipeline_parallel");
+                                                    : "pipeline_parallel",
+                   has_text ? "" : "lower pipeline_parallel or virtual_pipeline, or share layers otherwise");
     }
     plan_.layout = std::get<PipelineLayout>(std::move(layout));
   }

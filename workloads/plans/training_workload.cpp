@@ -68,7 +68,12 @@ PipelineOrder one_after_the_other(std::uint32_t microbatches) {
   return order;
 }
 
-/// Steps of all passes of one microbatch in all positions, as an upper bound of its ops.
+/// Do expert-parallel positions have roles of their own?
+bool has_uneven_experts(const TransformerModel& model, const ParallelPlan& plan) {
+  return model.experts && plan.expert > 1 && !model.experts->load_shares.empty();
+}
+
+/// Steps of all passes of one microbatch in all positions.
 std::uint64_t steps_per_microbatch(const TransformerModel& model, const ParallelPlan& plan) {
   const TrainingSteps steps(model, plan);
   const auto count = [](const PartPasses& part) {
@@ -115,11 +120,16 @@ PipelineOrder pipeline_order(const TransformerModel& model, const ParallelPlan& 
   return std::get<PipelineSchedule>(std::move(result)).order;
 }
 
+std::uint64_t estimated_ops(const TransformerModel& model, const ParallelPlan& plan) {
+  const std::uint64_t positions = has_uneven_experts(model, plan) ? plan.expert : 1;
+  return steps_per_microbatch(model, plan) * plan.microbatches() * positions;
+}
+
 Workload make_training_workload(const std::string& name, const TransformerModel& model, const ParallelPlan& plan,
                                 const PartClocks& clocks, const SourcePlace& place, const InsideAxes* inside) {
-  const bool is_uneven = model.experts && plan.expert > 1 && !model.experts->load_shares.empty();
+  const bool is_uneven = has_uneven_experts(model, plan);
   const std::vector<double> loads = is_uneven ? expert_rank_loads(*model.experts, plan.expert) : std::vector<double>{1.0};
-  const std::uint64_t ops = steps_per_microbatch(model, plan) * plan.microbatches() * loads.size();
+  const std::uint64_t ops = estimated_ops(model, plan);
   if (ops > ops_max) {
     fail("too-large", fmt::format("an iteration would have about {} ops", ops), place,
          fmt::format("at most {}: a smaller global batch has the same pipeline with fewer microbatches", ops_max));

@@ -48,6 +48,9 @@ struct InsideAxes {
 PipelineOrder pipeline_order(const TransformerModel& model, const ParallelPlan& plan, const PartClocks& clocks,
                              const SourcePlace& place);
 
+/// About how many ops an iteration has, of all roles together. Requires: the plan breaks no rule.
+std::uint64_t estimated_ops(const TransformerModel& model, const ParallelPlan& plan);
+
 /// Throws InputError [bad-plan] as pipeline_order() does, [too-large] for more ops than a workload
 /// may have. `inside`: what is combined; null: nothing.
 Workload make_training_workload(const std::string& name, const TransformerModel& model, const ParallelPlan& plan,

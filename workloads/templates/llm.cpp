@@ -8,14 +8,15 @@ namespace weft {
 
 namespace {
 
-Workload make_llm(const ParamSet& params, const SourcePlace& place) { return make_transformer("llm", params, ExpertPlan(), place); }
+Workload make_llm(const ParamSet& params, const SourcePlace& place) { return make_transformer("llm", params, nullptr, place); }
 
 }  // namespace
 
 Module<WorkloadFactory> llm_module() {
   return {{"template", "llm",
-           "A dense transformer decoder in tensor, pipeline (1F1B) and data parallelism on tp x pp x dp ranks: tensor-parallel "
-           "collectives around attention and MLP, sends and receives between stages, gradients reduced beside backward.",
+           "A dense transformer decoder in tensor, context, pipeline and data parallelism on tp x cp x pp x dp ranks, a preset of "
+           "a model and a plan: tensor-parallel collectives around attention and MLP, keys and values that go round beside "
+           "attention, messages between stages, gradients reduced beside backward.",
            transformer_params},
           make_llm};
 }
