@@ -220,7 +220,7 @@ void add_workload_command(CLI::App& app, Action& action) {
   make_command->footer(
       "Examples:\n"
       "  weft modules llm\n"
-      "  weft workload make --template=llm --set=tp=8 --set=pp=2 --set=dp=4\n"
+      "  weft workload make --template=llm --set=tp=8 --set=cp=2 --set=pp=2 --set=dp=4\n"
       "  weft workload make --template=moe --set=experts=64 --set=ep=8 --set=dp=8 --out=moe.pb\n"
       "  weft workload make --model=llama3_70b --plan=llama3_70b_nemo --gpus=64 --set=zero_stage=0\n"
       "  weft workload make --model=dlrm_mlperf --plan=dlrm_nvidia --gpus=8\n"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -94,7 +95,7 @@ class StepTimer {
     };
     for (const PassRegion& region : regions(pass)) {
       if (region.is_inside) {
-        TimedStep together{.name = pass[region.first].name, .op = {}};
+        TimedStep together{.name = std::string(pass[region.first].name), .op = {}};
         together.op.duration = cost_of(part_of(pass, region), as_op_.clock, inside_->clock).time;
         for (std::size_t i = region.first; i < region.end; ++i) {
           wait_for_steps(together, pass[i], region.first);
@@ -104,7 +105,7 @@ class StepTimer {
         continue;
       }
       for (std::size_t i = region.first; i < region.end; ++i) {
-        TimedStep one{.name = pass[i].name,
+        TimedStep one{.name = std::string(pass[i].name),
                       .op = std::visit(as_op_, pass[i].what),
                       .is_shift = std::holds_alternative<ShiftStep>(pass[i].what)};
         wait_for_steps(one, pass[i], i);
@@ -112,6 +113,7 @@ class StepTimer {
         steps.push_back(std::move(one));
       }
     }
+    number_names(steps);
     std::vector<bool> is_last(steps.size(), true);
     for (const TimedStep& step : steps) {
       for (const std::uint32_t before : step.after) is_last[before] = false;
@@ -121,6 +123,15 @@ class StepTimer {
   }
 
  private:
+  /// So that ops have names of their own.
+  static void number_names(std::vector<TimedStep>& steps) {
+    std::map<std::string, int> seen;
+    for (TimedStep& step : steps) {
+      const int number = ++seen[step.name];
+      if (number > 1) step.name += fmt::to_string(number);
+    }
+  }
+
   std::vector<PassRegion> regions(const TrainingPass& pass) const {
     if (inside_ != nullptr) return regions_of(pass, *inside_);
     return {{0, pass.size(), false}};
@@ -189,17 +200,17 @@ class StageWriter {
   }
 
   void forward(Position& position, std::uint32_t microbatch) {
-    if (position.number > 0) receive("fwd", microbatch, position.number - 1, position.number, false);
+    if (position.number > 0) receive("fwd", microbatch, position, position.number - 1, false);
     for (std::size_t unit = 0; unit < position.units.size(); ++unit) {
       need_parameters(position, unit, unit + 1 < position.units.size() ? std::optional(unit + 1) : std::nullopt, "fwd", microbatch);
       write_steps(parts_.of(position.units[unit].kind).forward, "fwd", microbatch, position.units[unit].name);
       passed();
     }
-    if (position.number + 1 < plan_.positions()) send("fwd", microbatch, position.number + 1, false);
+    if (position.number + 1 < plan_.positions()) send("fwd", microbatch, position, position.number + 1, false);
   }
 
   void backward(Position& position, std::uint32_t microbatch, std::vector<TimedStep> TimedPart::*pass) {
-    if (position.number + 1 < plan_.positions()) receive("bwd", microbatch, position.number + 1, position.number, true);
+    if (position.number + 1 < plan_.positions()) receive("bwd", microbatch, position, position.number + 1, true);
     const bool has_weights = pass == &TimedPart::backward;
     if (has_weights) ++position.weights_done;
     for (std::size_t unit = position.units.size(); unit-- > 0;) {
@@ -209,7 +220,7 @@ class StageWriter {
       passed();
       if (has_weights) gradients_of(position, unit, microbatch);
     }
-    if (position.number > 0) send("bwd", microbatch, position.number - 1, true);
+    if (position.number > 0) send("bwd", microbatch, position, position.number - 1, true);
   }
 
   void weights(Position& position, std::uint32_t microbatch) {
@@ -290,16 +301,22 @@ class StageWriter {
   }
   bool is_own(std::uint32_t position) const { return place_of(sizes_, order_.placement, position).device == stage_; }
 
-  void receive(const char* pass, std::uint32_t microbatch, std::uint32_t from, std::uint32_t to, bool is_backward) {
-    if (is_own(from)) return;
-    last_ = {script_.add(message(OpKind::receive, microbatch, from, to, is_backward), fmt::format("{}.{}.recv", pass, microbatch),
-                         last())};
-    write_steps(parts_.pipeline_gather(), pass, microbatch, "recv");
+  /// "send", of one of several chunks "position3.send".
+  std::string message_name(const Position& position, const char* what) const {
+    return plan_.chunks == 1 ? what : fmt::format("position{}.{}", position.number, what);
   }
-  void send(const char* pass, std::uint32_t microbatch, std::uint32_t to, bool is_backward) {
+
+  void receive(const char* pass, std::uint32_t microbatch, const Position& at, std::uint32_t from, bool is_backward) {
+    if (is_own(from)) return;
+    const std::string name = message_name(at, "recv");
+    last_ = {script_.add(message(OpKind::receive, microbatch, from, at.number, is_backward),
+                         fmt::format("{}.{}.{}", pass, microbatch, name), last())};
+    write_steps(parts_.pipeline_gather(), pass, microbatch, name);
+  }
+  void send(const char* pass, std::uint32_t microbatch, const Position& at, std::uint32_t to, bool is_backward) {
     if (is_own(to)) return;
-    sent_ = {
-        script_.add(message(OpKind::send, microbatch, to, to, is_backward), fmt::format("{}.{}.send", pass, microbatch), last())};
+    sent_ = {script_.add(message(OpKind::send, microbatch, to, to, is_backward),
+                         fmt::format("{}.{}.{}", pass, microbatch, message_name(at, "send")), last())};
   }
 
   // --- Parameters ---

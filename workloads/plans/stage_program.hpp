@@ -27,7 +27,7 @@ Duration time_of(const ComputeStep& step, const OperatorClock& clock);
 
 /// A step as an op of a role.
 struct TimedStep {
-  std::string_view name;
+  std::string name;       ///< "gather", of the next one in its pass "gather2"
   Op op = {};             ///< of a shift the send
   bool is_shift = false;  ///< has a receive of the same size beside it
   std::vector<std::uint32_t> after = {};

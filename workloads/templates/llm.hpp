@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Template "llm": a dense decoder in tensor, pipeline and data parallelism.
+// Template "llm": a dense decoder in tensor, context, pipeline and data parallelism.
 //
-// Where it sits: one of workload_templates(); templates/transformer has the model.
+// Where it sits: one of workload_templates(); templates/transformer makes model and plan of it.
 // Thread safety: constants and pure functions.
 #pragma once
 

@@ -2,7 +2,7 @@
 // Template "moe": a decoder whose MLPs are experts, spread over ranks that exchange tokens by
 // all-to-alls.
 //
-// Where it sits: one of workload_templates(); templates/transformer has the model.
+// Where it sits: one of workload_templates(); templates/transformer makes model and plan of it.
 // Thread safety: constants and pure functions.
 #pragma once
 

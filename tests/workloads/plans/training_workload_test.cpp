@@ -73,12 +73,19 @@ Volumes closed_form(const TransformerModel& model, const ParallelPlan& plan, std
   return sums;
 }
 
+std::set<std::string_view> names_of(const RoleDag& dag) {
+  std::set<std::string_view> names;
+  for (std::uint32_t i = 0; i < dag.size(); ++i) names.insert(dag.name(OpId(i)));
+  return names;
+}
+
 void expect_closed_form(const TransformerModel& model, const ParallelPlan& plan, const std::string& what) {
   const Workload workload = workload_of(model, plan);
   Diagnostics diagnostics;
   check_workload(workload, place, diagnostics);
   ASSERT_FALSE(diagnostics.has_errors()) << what << ": " << diagnostics.all().front().to_text();
   ASSERT_EQ(workload.roles.size(), plan.pipeline) << what;
+  for (const RoleDag& dag : workload.roles) EXPECT_EQ(names_of(dag).size(), dag.size()) << what;
   for (std::uint32_t stage = 0; stage < plan.pipeline; ++stage) {
     EXPECT_EQ(volumes_of(workload, stage), closed_form(model, plan, stage)) << what << ", stage " << stage;
   }

@@ -36,26 +36,19 @@ inline std::string errors_in(const std::string& name, const Settings& settings) 
 
 inline const RoleDag& role(const Workload& workload, std::size_t index = 0) { return workload.roles[index]; }
 
-/// "fwd.0.layer0.gather#1" is the second op of that name.
+/// None: the size of the DAG.
+inline std::uint32_t find_op(const RoleDag& dag, std::string_view name) {
+  std::uint32_t i = 0;
+  while (i < dag.size() && dag.name(OpId(i)) != name) ++i;
+  return i;
+}
+inline bool has_op(const RoleDag& dag, std::string_view name) { return find_op(dag, name) < dag.size(); }
 inline std::uint32_t index_of(const RoleDag& dag, std::string_view name) {
-  const std::size_t mark = name.find('#');
-  int before = mark == std::string_view::npos ? 0 : std::stoi(std::string(name.substr(mark + 1)));
-  for (std::uint32_t i = 0; i < dag.size(); ++i) {
-    if (dag.name(OpId(i)) == name.substr(0, mark) && before-- == 0) return i;
-  }
+  if (has_op(dag, name)) return find_op(dag, name);
   ADD_FAILURE() << "no op " << name;
   return 0;
 }
 inline Op op_named(const RoleDag& dag, std::string_view name) { return dag.op(OpId(index_of(dag, name))); }
-
-/// Of all ops of that name, in their order.
-inline std::vector<Duration> times_of(const RoleDag& dag, std::string_view name) {
-  std::vector<Duration> times;
-  for (std::uint32_t i = 0; i < dag.size(); ++i) {
-    if (dag.name(OpId(i)) == name) times.push_back(dag.op(OpId(i)).duration);
-  }
-  return times;
-}
 
 /// Does `later` wait for `earlier`, directly or not?
 inline bool follows(const RoleDag& dag, std::string_view later, std::string_view earlier) {
