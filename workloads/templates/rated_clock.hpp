@@ -24,7 +24,7 @@ struct PassScales {
   double backward = 1.0;
 };
 
-/// The clock throws InputError [too-large] as TensorMath::time() does. Requires: `math` outlives it.
+/// It throws InputError [too-large] as TensorMath::time() does. Requires: `math` outlives it.
 OperatorClock rated_clock(const TensorMath& math, Duration optimizer_time, PassScales scales = {});
 
 }  // namespace weft

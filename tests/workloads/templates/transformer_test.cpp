@@ -124,7 +124,7 @@ TEST(TransformerTemplates, AreThePresetOfTheModelUnderThePlan) {
   gpt.plan =
       load_plan({.name = "",
                  .overrides = {"tensor_parallel=8", "pipeline_parallel=4", "data_parallel=4", "global_batch=32", "zero_stage=0",
-                               "vocabulary_multiple=1", "gradient_bucket=" + std::to_string(12 * 4096 * 4096 / 8 + 2 * 4096)},
+                               "vocabulary_multiple=1", "gradient_bucket=" + std::to_string(12 * 4096 * 512 + 2 * 4096)},
                  .gpus = {}},
                 gpt.model, place);
   expect_same_dag(make("llm"), workload_of(gpt));
@@ -154,8 +154,8 @@ TEST(TransformerTemplates, ExpressMlperfsConfigurationOf405B) {
   const SourcePlace place = SourcePlace::named("test");
   Planned llama;
   llama.model = *load_model("llama3_405b", place).transformer();
-  // Of a layer a rank has an eighth of queries and outputs, 2 h^2, of keys and values for 8 heads of
-  // 128, 2 x 1024 h, and of three matrices of 53248 h; norms whole.
+  // Of a layer a rank has an eighth of queries and outputs, 2 h^2, of keys and values for 8 heads
+  // of 128, 2 x 1024 h, and of three matrices of 53248 h; norms whole.
   constexpr std::uint64_t hidden = 16384;
   constexpr std::uint64_t layer = (2 * hidden * hidden + 2 * 1024 * hidden + 3 * 53248 * hidden) / 8 + 2 * hidden;
   llama.plan = load_plan({.name = "llama3_405b_mlperf",
@@ -191,20 +191,20 @@ TEST(TransformerTemplates, ReduceTheGradientsOfAllThatARankHolds) {
   // Keys and values of one head of two, three matrices of the MLP: a rank has no half of a head of
   // keys and values but all of it.
   const Workload grouped = make("llm", with(tiny, {{"kv_heads", "1"}, {"gated", "true"}}));
-  constexpr std::int64_t queries_and_output = 2 * 8 * 8 / 2;
+  constexpr std::int64_t queries_and_output = 8 * 8;
   constexpr std::int64_t keys_and_values = 2 * 8 * 4;
   constexpr std::int64_t grouped_layer = queries_and_output + keys_and_values + 3 * 128 + 16;
   EXPECT_EQ(reduced_by(role(grouped)), 2 * grouped_layer + tiny_words);
   // Heads of 6 instead of 4.
   const Workload wide = make("llm", with(tiny, {{"head_width", "6"}}));
-  constexpr std::int64_t wide_layer = 4 * 8 * 12 / 2 + 256 + 16;
+  constexpr std::int64_t wide_layer = 4 * 8 * 6 + 256 + 16;
   EXPECT_EQ(reduced_by(role(wide)), 2 * wide_layer + tiny_words);
   // Two experts of four, and of each half; the router of 8 x 4 is whole.
   const Workload experts = make("moe", with(tiny, {{"dp", "4"}, {"ep", "2"}, {"experts", "4"}}));
   constexpr std::int64_t expert_layer = 128 + 16 + 8 * 4 + 2 * 256;
   EXPECT_EQ(reduced_by(role(experts)), 2 * expert_layer + tiny_words);
   // 17 words are padded to 18.
-  EXPECT_EQ(reduced_by(role(make("llm", with(tiny, {{"vocab", "17"}})))), 2 * tiny_layer + 18 * 8 / 2);
+  EXPECT_EQ(reduced_by(role(make("llm", with(tiny, {{"vocab", "17"}})))), 2 * tiny_layer + 9 * 8);
 }
 
 TEST(TransformerTemplates, LlmHasTheShapesOfATransformer) {
@@ -244,8 +244,8 @@ TEST(TransformerTemplates, LlmTimesFollowFromOperations) {
   EXPECT_EQ(op_named(dag, "fwd.0.layer1.attention2").duration, Duration::ns(1536 + 256 + 512));
   EXPECT_EQ(op_named(dag, "fwd.0.layer1.mlp").duration, Duration::ns(4096));
   EXPECT_EQ(op_named(role(workload, 1), "fwd.0.output.output_layer").duration, Duration::ns(1024));
-  // Backward takes twice as much, fused attention 5/2. Gradients of the inputs and of the weights of
-  // the first matrices of MLP and attention, and of the head, are operations of their own.
+  // Backward takes twice as much, fused attention 5/2. Gradients of the inputs and of the weights
+  // of the first matrices of MLP and attention, and of the head, are operations of their own.
   EXPECT_EQ(op_named(dag, "bwd.2.layer0.mlp").duration, Duration::ns(2 * 2048));
   EXPECT_EQ(op_named(dag, "bwd.2.layer0.projection").duration, Duration::ns(2 * 512 + 640));
   EXPECT_EQ(op_named(dag, "bwd.2.layer0.input_gradient").duration, Duration::ns(2048));
@@ -365,8 +365,8 @@ TEST(TransformerTemplates, LlmBackwardCommunicatesBesideGradients) {
 }
 
 TEST(TransformerTemplates, TiedEmbeddingsAreSummedBetweenTheEndsOfThePipeline) {
-  // The vocabulary's gradient of a rank, 64 x 4 bytes = 256, is reduced among data-parallel ranks in
-  // both stages and then between first and last (Megatron-LM's finalize_model_grads.py).
+  // The vocabulary's gradient of a rank, 64 x 4 bytes = 256, is reduced among data-parallel ranks
+  // in both stages and then between first and last (Megatron-LM's finalize_model_grads.py).
   const Settings three = with(tiny, {{"pp", "3"}, {"layers", "3"}});
   const Workload tied = make("llm", three);
   EXPECT_EQ(problems(tied), std::vector<std::string>());
@@ -398,7 +398,7 @@ TEST(TransformerTemplates, TiedEmbeddingsAreSummedBetweenTheEndsOfThePipeline) {
   EXPECT_EQ(alone["dp all_reduce"].bytes, Bytes::of(4 * 4 * held));
   EXPECT_EQ(traffic(make("llm", with(one, {{"tied_embeddings", "false"}})))["dp all_reduce"].bytes,
             Bytes::of(4 * 4 * (held + tiny_words)));
-  // Sharded optimizers gather the weights, half of them 2 bytes each from each of 2 ranks, as often.
+  // Sharded optimizers gather the weights, half of them 2 bytes each from each of 2 ranks.
   EXPECT_EQ(traffic(make("llm", with(one, {{"gradients", "reduce_scatter"}})))["dp all_gather"].bytes, Bytes::of(4 * held));
 }
 
@@ -486,8 +486,8 @@ TEST(TransformerTemplates, MoeExchangesTokens) {
   // the whole each way.
   EXPECT_EQ(rows["etp all_gather"].bytes, Bytes::of(8 * 12 * 2 * 128));
   EXPECT_EQ(rows["etp reduce_scatter"].bytes, Bytes::of(8 * 12 * 2 * 256));
-  // Experts compute 2 x (2 x 2 x 8 x 8 x 32) / 2 for two experts a token. The router, 2 x 8 x 8 x 4 /
-  // 2, comes with the norm before it, behind attention.
+  // Experts compute 2 x (2 x 2 x 8 x 8 x 32) / 2 for two experts a token. The router, 2 x 8 x 8 x 4
+  // / 2, comes with the norm before it, behind attention.
   EXPECT_EQ(op_named(role(workload), "fwd.0.layer0.experts").duration, Duration::ns(2 * 4096));
   EXPECT_EQ(op_named(role(workload), "fwd.0.layer0.residual").duration, Duration::ns(256));
   // Whole experts: those of 4 neighbours' tokens, with 2 replicas of 8 ranks.
