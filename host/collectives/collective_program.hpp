@@ -99,7 +99,8 @@ struct CollectiveStep {
   std::uint32_t remote_step = 0;  ///< send: index of the receive in the receiver's program
   PartRange parts;
   SwitchOperationKind operation = SwitchOperationKind::all_reduce;  ///< of in_network
-  std::uint32_t rounds = 1;                                         ///< that the message stands for, with the latencies of all
+  /// That the message stands for, with the latencies of all.
+  std::uint32_t rounds = 1;
 };
 
 /// The steps of one role.

@@ -40,8 +40,8 @@ struct PlanCandidates {
 };
 
 /// Throws InputError of load_plan() where what the user set breaks no rule of plans but of files:
-/// [unknown-field], [bad-value] ...; [bad-plan] where it divides neither GPUs nor heads, or has more
-/// stages than layers.
+/// [unknown-field], [bad-value] ...; [bad-plan] where it divides neither GPUs nor heads, or has
+/// more stages than layers.
 PlanCandidates plans_in(const PlanSpace& space, const TransformerModel& model, const SourcePlace& place);
 
 }  // namespace weft

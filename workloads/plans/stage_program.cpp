@@ -86,11 +86,10 @@ class StepTimer {
   }
   std::vector<TimedStep> timed(const TrainingPass& pass) const {
     std::vector<TimedStep> steps;
-    std::vector<std::uint32_t> step_of(pass.size());  // by step of the pass
+    std::vector<After> ends(pass.size());  // by step of the pass: what stands for its end
     const auto wait_for_steps = [&](TimedStep& timed, const TrainingStep& step, std::size_t first) {
       for (const std::uint32_t before : step.after) {
-        if (before >= first) continue;
-        wait_for(timed.after, {step_of[before]});
+        if (before < first) wait_for(timed.after, ends[before]);
       }
     };
     for (const PassRegion& region : regions(pass)) {
@@ -99,7 +98,7 @@ class StepTimer {
         together.op.duration = cost_of(part_of(pass, region), as_op_.clock, inside_->clock).time;
         for (std::size_t i = region.first; i < region.end; ++i) {
           wait_for_steps(together, pass[i], region.first);
-          step_of[i] = static_cast<std::uint32_t>(steps.size());
+          ends[i] = {static_cast<std::uint32_t>(steps.size())};
         }
         steps.push_back(std::move(together));
         continue;
@@ -109,7 +108,12 @@ class StepTimer {
                       .op = std::visit(as_op_, pass[i].what),
                       .is_shift = std::holds_alternative<ShiftStep>(pass[i].what)};
         wait_for_steps(one, pass[i], i);
-        step_of[i] = static_cast<std::uint32_t>(steps.size());
+        // What takes no time by the clock is no op: who waits for it waits for what it waits for.
+        if (one.op.kind == OpKind::compute && one.op.duration == Duration::zero()) {
+          ends[i] = std::move(one.after);
+          continue;
+        }
+        ends[i] = {static_cast<std::uint32_t>(steps.size())};
         steps.push_back(std::move(one));
       }
     }

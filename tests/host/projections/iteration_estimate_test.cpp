@@ -143,8 +143,8 @@ TEST(IterationEstimate, ReceivedPartsAreGathered) {
     if (row.what != "all_gather") continue;
     EXPECT_EQ(row.axis, PlanAxis::tensor);
     EXPECT_EQ(row.purpose, "activations");
-    // Half of 128 tokens of 64 numbers in half precision.
-    EXPECT_EQ(row.each_bytes(), Bytes::of(128 * 64 * 2 / 2));
+    // Half of 128 tokens of 64 numbers, of two bytes each.
+    EXPECT_EQ(row.each_bytes(), Bytes::of(128 * 64));
     gathers += row.count;
   }
   EXPECT_EQ(gathers, 3U);  // a stage of two receives in one direction
