@@ -55,8 +55,8 @@ constexpr std::array ring_params = {
          .maximum = "1048576",
          .meaning = "Messages that a member sends at most in a reduce_scatter or all_gather, and twice as many in an "
                     "all_reduce: with more rounds a message stands for several, with their bytes and latencies. Long rings "
-                    "take a fraction of the time to simulate; what holds up one member reaches the others in coarser steps. "
-                    "0: one for every round",
+                    "take a fraction of the time to simulate; what holds up one member reaches the others in coarser steps, and "
+                    "rings with many members in a host need more. 0: one for every round",
          .origin = "what a ring does"}),
 };
 

@@ -94,7 +94,9 @@ class IterationEstimator {
     result.iteration = reduced + updated + waits_for_parameters + gathered;
     result.axes = passes.axes;
     // All stages wait for the tied weights' gradients, which come last.
-    const Duration tied = std::min(tied_time(result.stage), result.gradients);
+    Duration tied;
+    for (std::uint32_t stage = 0; stage < plan_.pipeline; ++stage) tied = std::max(tied, tied_time(stage));
+    tied = std::min(tied, result.gradients);
     result.axes[static_cast<std::size_t>(PlanAxis::embedding)] = {tied_time(result.stage), tied};
     add_replicas(result, order, result.gradients - tied + result.parameters);
     result.axes[static_cast<std::size_t>(PlanAxis::world)] = {norm, norm};

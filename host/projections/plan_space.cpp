@@ -83,10 +83,11 @@ class PlanEnumerator {
     std::string product;
     for (const char* field : {"tensor_parallel", "context_parallel", "pipeline_parallel", "data_parallel"}) {
       if (!set_by_user(field)) continue;
-      ranks *= choices(field, {}).front();
+      const std::uint64_t value = choices(field, {}).front();
       product += fmt::format("{}{}", product.empty() ? "" : " x ", field);
-      if (ranks > space_.gpus || space_.gpus % ranks != 0)
-        refuse(fmt::format("{} = {} does not divide {} GPUs", product, ranks, space_.gpus));
+      if (value > space_.gpus / ranks) refuse(fmt::format("{} is more than {} GPUs", product, space_.gpus));
+      ranks *= value;
+      if (space_.gpus % ranks != 0) refuse(fmt::format("{} = {} does not divide {} GPUs", product, ranks, space_.gpus));
     }
     const std::uint64_t stages = choices("pipeline_parallel", {1}).front();
     if (stages > model_.layers) refuse(fmt::format("pipeline_parallel = {} is more than {} layers", stages, model_.layers));

@@ -123,7 +123,6 @@ void read_hardware(const std::string& path) {
   }
 }
 
-/// Read, then counted.
 /// An iteration of what is no transformer, which has few ops whatever the model.
 void iterate(const ModelDescription& model, const ParallelPlan& plan, const SourcePlace& place) {
   const OperatorClock clock = [](const Operator&, OperatorPass) { return Duration::us(1); };
@@ -136,6 +135,7 @@ void iterate(const ModelDescription& model, const ParallelPlan& plan, const Sour
   diagnostics.throw_if_errors();
 }
 
+/// Read, then counted.
 void read_model_and_count(const std::string& path) {
   const ModelDescription model = read_model(SourceText::read(path));
   parameter_count(model);

@@ -33,10 +33,18 @@ struct Bench {
   NetworkFormula formula;
 };
 
-/// Microbatches with which a pipeline is full: what is added in such rounds takes equally long.
+/// Microbatches by which iterations are told apart: of two rounds on, every schedule takes equally
+/// long for each further one.
 std::uint64_t microbatch_round(const ParallelPlan& plan) { return std::max<std::uint64_t>(plan.pipeline, 2); }
+constexpr std::uint64_t fewer_rounds = 2;
+constexpr std::uint64_t more_rounds = 4;
 /// An iteration of so many rounds is longer than the two together from which it is continued.
-constexpr std::uint64_t microbatch_rounds_min = 6;
+constexpr std::uint64_t rounds_min = 8;
+
+/// Messages of a member of long rings, unless the user or the cluster's scenario says otherwise.
+constexpr std::uint32_t ring_messages = 16;
+/// Rings that stay longer in a host have to be simulated round by round.
+constexpr std::uint64_t ring_members_in_host_max = 4;
 
 enum class Fate : std::uint8_t { ranked, out_of_memory, without_schedule };
 
@@ -95,6 +103,13 @@ class PlanSearch {
     }
   }
 
+  /// Whether few messages stand for the rounds of replicas' rings.
+  bool has_short_ways_in_hosts(const ParallelPlan& plan) const {
+    const std::uint64_t dense = request_.space.gpus_per_host / plan.tensor;
+    const std::uint64_t expert = request_.space.gpus_per_host / (std::uint64_t{plan.expert} * plan.expert_tensor);
+    return std::max(dense, model_.experts ? expert : 0) <= ring_members_in_host_max;
+  }
+
   /// Of a whole iteration.
   Duration simulated(Bench& bench, const ParallelPlan& plan) const {
     const InsideAxes inside = inside_axes(bench.formula, model_, plan);
@@ -105,22 +120,25 @@ class PlanSearch {
     simulation.iterations = 1;
     simulation.with_neighbours = request_.with_neighbours;
     simulation.finds_blame = false;
+    if (!request_.every_round && has_short_ways_in_hosts(plan)) simulation.ring_messages = ring_messages;
     return simulate_iteration(cluster_, simulation, {}).iteration;
   }
 
-  /// Of an iteration whose microbatches are many, from two with fewer.
+  /// Of an iteration whose microbatches are many, from two with fewer. Neighbours come and go, so
+  /// that beside them no two rounds are alike.
   Duration continued(Bench& bench, const ParallelPlan& plan) const {
     const std::uint64_t all = plan.microbatches();
     const std::uint64_t round = microbatch_round(plan);
-    if (request_.every_microbatch || all < microbatch_rounds_min * round) return simulated(bench, plan);
+    if (request_.every_round || request_.with_neighbours || all < rounds_min * round) return simulated(bench, plan);
     const auto with_rounds = [&](std::uint64_t rounds) {
       ParallelPlan fewer = plan;
       fewer.global_batch = rounds * round * plan.microbatch * plan.data;
       return simulated(bench, fewer);
     };
-    const Duration one = with_rounds(1);
-    const Duration three = with_rounds(3);
-    return three + scaled(three - one, static_cast<std::int64_t>(all - 3 * round), static_cast<std::int64_t>(2 * round));
+    const Duration few = with_rounds(fewer_rounds);
+    const Duration more = with_rounds(more_rounds);
+    return more + scaled(std::max(more - few, Duration::zero()), static_cast<std::int64_t>(all - more_rounds * round),
+                         static_cast<std::int64_t>((more_rounds - fewer_rounds) * round));
   }
 
   void simulate() {

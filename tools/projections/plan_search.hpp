@@ -8,9 +8,10 @@
 //   2. those whose memory fits, with a margin (host/memory)
 //   3. in the order of their iteration estimates (host/projections/iteration_estimate)
 //   4. the first of them simulated in flow mode, with what stays inside hosts combined, and put in
-//      the order of what came out. Of six rounds of microbatches or more (a round: as many as there
-//      are stages, two at least), one and three are simulated, and the iteration goes on as they
-//      differ
+//      the order of what came out. Without neighbours, of eight rounds of microbatches or more (a
+//      round: as many as there are stages, two at least) two and four are simulated, and the
+//      iteration goes on as they differ. Rings of replicas of which a host has four at most send 16
+//      messages for all rounds (host/collectives/ring)
 // Pareto: plans of which no other takes less memory and no more time.
 // Threads: one caller; plans are shared out over threads and each is a function of itself alone.
 #pragma once
@@ -48,11 +49,11 @@ struct SearchProgress {
 
 struct SearchRequest {
   PlanSpace space;
-  std::uint64_t simulated = 50;   ///< how many
-  Bytes memory;                   ///< of a GPU
-  double margin = 0;              ///< of a plan's memory, that has to fit, too
-  bool with_neighbours = false;   ///< the cluster's jobs run beside the plans that are simulated
-  bool every_microbatch = false;  ///< iterations are simulated whole
+  std::uint64_t simulated = 50;  ///< how many
+  Bytes memory;                  ///< of a GPU
+  double margin = 0;             ///< of a plan's memory, that has to fit, too
+  bool with_neighbours = false;  ///< the cluster's jobs run beside the plans that are simulated
+  bool every_round = false;      ///< all microbatches, and all rounds of rings
   std::uint32_t threads = 1;
   std::function<void(const SearchProgress&)> progress;  ///< from one thread at a time
 };

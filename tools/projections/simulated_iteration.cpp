@@ -100,6 +100,8 @@ SimulatedIteration simulate_iteration(const Scenario& cluster, const SimulationR
   scenario.jobs.insert(scenario.jobs.begin(), std::move(job));
   scenario.workloads.push_back(request.workload);
   sort_by_submission(scenario.jobs);
+  if (request.ring_messages && !scenario.parameters.of("ring").is_given("messages_max"))
+    scenario.parameters.apply("ring.messages_max", fmt::to_string(*request.ring_messages), SourcePlace::named(request.name));
   if (request.finds_blame) scenario.parameters.apply("flow.detect_congestion", "on", SourcePlace::named(request.name));
 
   std::atomic<bool> ended = false;

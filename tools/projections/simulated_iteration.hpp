@@ -49,6 +49,8 @@ struct SimulationRequest {
   std::uint64_t iterations = 2;
   bool with_neighbours = false;  ///< the cluster's jobs
   bool finds_blame = true;
+  /// ring.messages_max, if the cluster's scenario does not say.
+  std::optional<std::uint32_t> ring_messages = {};
 };
 
 /// `wanted`, or with a number behind it as long as a job of the cluster has that name.

@@ -31,9 +31,6 @@ namespace weft {
 
 namespace {
 
-/// Of a ring's members in the simulation, unless the user or the scenario says otherwise: rings of
-/// hundreds of replicas would take most of its time.
-constexpr std::string_view ring_messages = "16";
 constexpr double tokens_of_iteration = 8'388'608;  // 1,024 sequences of 8,192 tokens
 
 struct SearchFlags {
@@ -47,7 +44,7 @@ struct SearchFlags {
   std::uint64_t simulated = 50;
   std::uint64_t shown = 20;
   double margin = 0;
-  bool every_microbatch = false;
+  bool every_round = false;
   std::uint32_t threads = 0;
   bool json = false;
   bool quiet = false;
@@ -93,9 +90,7 @@ int search(const SearchFlags& given) {
   const ModelDescription description = load_model(flags.model, model_place);
   const TransformerModel& model = transformer_of(description, model_place);
   const SourcePlace cluster_place = SourcePlace::named(fmt::format("CLUSTER {}", flags.cluster));
-  Scenario cluster = load_cluster(cluster_request, cluster_place);
-  if (!cluster.parameters.of("ring").is_given("messages_max"))
-    cluster.parameters.apply("ring.messages_max", ring_messages, cluster_place);
+  const Scenario cluster = load_cluster(cluster_request, cluster_place);
   const FlaggedTimes operators = flagged_times(flags.operators, *cluster.topology, flags.cluster, cluster_place);
 
   SearchRequest request;
@@ -116,7 +111,7 @@ int search(const SearchFlags& given) {
   request.memory = operators.gpu.memory;
   request.margin = flags.margin;
   request.with_neighbours = !cluster.jobs.empty();
-  request.every_microbatch = flags.every_microbatch;
+  request.every_round = flags.every_round;
   request.threads = flags.threads;
   SearchLine line(stderr_is_terminal() && !flags.quiet);
   request.progress = [&line](const SearchProgress& progress) { line.update(progress); };
@@ -128,7 +123,7 @@ int search(const SearchFlags& given) {
   page.operators = operators.times->origin();
   page.gpus = flags.gpus;
   page.memory = operators.gpu.memory;
-  page.ring_messages = static_cast<std::uint64_t>(cluster.parameters.of("ring").integer("messages_max"));
+  page.every_round = flags.every_round;
   page.result = &result;
   page.shown = flags.shown;
   if (!result.plans.empty()) page.operations = model_operations(model, result.plans.front().plan);
@@ -172,9 +167,11 @@ void add_project_search_command(CLI::App& project, Action& action) {
   command->add_option("--simulate", flags->simulated, "Simulate so many of the best; 0: rank by formula alone")
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--every-microbatch", flags->every_microbatch,
-                    "Simulate iterations whole; default: those of six rounds of microbatches or more (a round: as many as there "
-                    "are stages) go on as one and three rounds differ");
+  command->add_flag(
+      "--every-round", flags->every_round,
+      "Simulate all microbatches, and all rounds of rings; default: of eight rounds of microbatches or more (a round: "
+      "as many as there are stages, two at least) two and four, whose difference tells the rest, and rings of replicas "
+      "of which a host has four at most in 16 messages");
   command->add_option("--show", flags->shown, "Print so many")->type_name("N")->capture_default_str();
   command
       ->add_option("--safety-margin", flags->margin,

@@ -120,11 +120,8 @@ std::string search_page(const SearchPage& page) {
     text += fmt::format("\n{} simulated; rank correlation of formula and simulation {:.3f}; the best was {} by formula\n",
                         counted(static_cast<std::uint64_t>(simulated), "plan", "plans"), *result.correlation,
                         result.estimated_rank.front());
-    if (page.ring_messages > 0 && page.gpus > page.ring_messages + 1)
-      text += fmt::format(
-          "there a GPU sends at most {} messages in a ring, for several rounds each; "
-          "--set=ring.messages_max=0: one for every round\n",
-          page.ring_messages);
+    if (!page.every_round)
+      text += "where there are many microbatches or rounds of rings, fewer stand for them; --every-round simulates all\n";
   }
   text += "\nmemory against time, no plan is better in both:\n" + table(page, result.pareto);
   return text;
@@ -142,7 +139,7 @@ nlohmann::ordered_json search_json(const SearchPage& page) {
                                  {"out_of_memory", result.out_of_memory},
                                  {"refused", result.refused},
                                  {"without_schedule", result.without_schedule},
-                                 {"ring_messages_max", page.ring_messages}};
+                                 {"every_round", page.every_round}};
   if (result.correlation) json["rank_correlation"] = *result.correlation;
   json["plans"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < result.plans.size(); ++i) json["plans"].push_back(plan_json(page, i));

@@ -20,7 +20,7 @@ struct SearchPage {
   Bytes memory;           ///< of a GPU
   double operations = 0;  ///< of an iteration
   std::uint64_t shown = 20;
-  std::uint64_t ring_messages = 0;  ///< ring.messages_max of the simulation
+  bool every_round = false;  ///< iterations were simulated whole
   const SearchResult* result = nullptr;
 };
 

@@ -9,15 +9,6 @@ namespace {
 
 constexpr std::uint16_t compute_stream = 1;
 
-Op message(OpKind kind, std::uint16_t communicator, std::uint32_t peer, Bytes bytes) {
-  Op op;
-  op.kind = kind;
-  op.communicator = communicator;
-  op.peer = static_cast<std::int32_t>(peer);
-  op.bytes = bytes;
-  return op;
-}
-
 }  // namespace
 
 std::uint32_t RoleScript::add(const Op& op, std::string_view name, const After& after) {
@@ -48,16 +39,6 @@ std::uint32_t RoleScript::collective(std::string_view name, CollectiveType type,
   op.stream = stream_of(communicator);
   op.bytes = bytes;
   return add(op, name, after);
-}
-
-std::uint32_t RoleScript::send(std::string_view name, std::uint16_t communicator, std::uint32_t peer, Bytes bytes,
-                               const After& after) {
-  return add(message(OpKind::send, communicator, peer, bytes), name, after);
-}
-
-std::uint32_t RoleScript::receive(std::string_view name, std::uint16_t communicator, std::uint32_t peer, Bytes bytes,
-                                  const After& after) {
-  return add(message(OpKind::receive, communicator, peer, bytes), name, after);
 }
 
 std::uint16_t RoleScript::stream_of(std::uint16_t communicator) {

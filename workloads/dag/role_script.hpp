@@ -26,10 +26,6 @@ class RoleScript {
   /// A computation outside the order of the others, such as a pause.
   std::uint32_t unordered_compute(std::string_view name, Duration duration, const After& after);
   std::uint32_t collective(std::string_view name, CollectiveType type, std::uint16_t communicator, Bytes bytes, const After& after);
-  /// `peer`: position in the group.
-  std::uint32_t send(std::string_view name, std::uint16_t communicator, std::uint32_t peer, Bytes bytes, const After& after);
-  std::uint32_t receive(std::string_view name, std::uint16_t communicator, std::uint32_t peer, Bytes bytes, const After& after);
-
   /// Any other op. Its stream stays as given.
   std::uint32_t add(const Op& op, std::string_view name, const After& after);
   /// The stream of a communicator's collectives.

@@ -115,7 +115,7 @@ class PlanFiller {
     if (diagnostics_.has_errors()) return std::move(plan_);
     if (file_.microbatch() == 0 && plan_.global_batch % plan_.data != 0) {
       error("bad-plan", fmt::format("data_parallel = {} does not divide global_batch = {}", plan_.data, plan_.global_batch),
-            "global_batch");
+            "global_batch", "replicas have equally many samples");
     } else {
       if (file_.microbatch() == 0) plan_.microbatch = plan_.global_batch / plan_.data;
       add_broken(broken_batch_rules(plan_));
@@ -142,6 +142,7 @@ class PlanFiller {
                                    const google::protobuf::FieldDescriptor& field) const {
     using Type = google::protobuf::FieldDescriptor::CppType;
     const bool is_ways = field.name().ends_with("_parallel") || field.name() == "virtual_pipeline";
+    const bool is_on_by_default = field.name() == "fused_attention";
     const auto number = [&](std::uint64_t value) { return value == 1 && is_ways ? std::string() : fmt::format("{}", value); };
     switch (field.cpp_type()) {
       case Type::CPPTYPE_UINT32:
@@ -149,7 +150,7 @@ class PlanFiller {
       case Type::CPPTYPE_UINT64:
         return number(fields.GetUInt64(file_, &field));
       case Type::CPPTYPE_BOOL:
-        return fields.GetBool(file_, &field) ? "true" : "";
+        return fields.GetBool(file_, &field) == is_on_by_default ? "" : fmt::format("{}", !is_on_by_default);
       case Type::CPPTYPE_ENUM:
         return std::string(fields.GetEnum(file_, &field)->name());
       case Type::CPPTYPE_MESSAGE:

@@ -9,7 +9,7 @@
 //   begins when what it receives is there and, unless overlap_pipeline, when what the pass before
 //   it sends has left. training_steps.hpp says what a pass does. Layers whose activations were not
 //   kept run their forward pass again first, the last group of a uniform recomputation included.
-//   What takes no time by the clock is no op.
+//   Steps of passes that compute and take no time by the clock are no ops.
 //   Gradients  of buckets of gradient_bucket parameters, from the last layer to the first of a
 //              chunk, dense ones and experts apart: all-reduced among replicas (ZeRO 0), else
 //              reduce-scattered; after the last microbatch's backward has passed them, or after all

@@ -8,7 +8,7 @@
 // Model
 //   products   operations / tflops, as product_operations() counts them, times the pass's scale
 //   optimizer  a given time
-//   others     bound by memory: no time, and no op
+//   others     bound by memory: no time
 // Threads: pure functions.
 #pragma once
 

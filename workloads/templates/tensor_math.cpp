@@ -40,10 +40,6 @@ Bytes TensorMath::bytes(std::uint64_t elements, ElementType type) const {
   return checked(size.value_or(Bytes::of(INT64_MAX)));
 }
 
-Bytes TensorMath::share(Bytes size, std::uint32_t ranks) {
-  return Bytes::of(size.count() / ranks + (size.count() % ranks == 0 ? 0 : 1));
-}
-
 Bytes TensorMath::checked(Bytes size) const {
   if (size > op_size_max) {
     fail("too-large", fmt::format("a collective or message would have more than {}", to_text(op_size_max)),
@@ -66,12 +62,6 @@ Duration TensorMath::checked(Duration duration) const {
     fail("too-large", fmt::format("a computation would take more than {}", to_text(op_duration_max)), "give a shorter time");
   }
   return duration;
-}
-
-Duration TensorMath::scaled(Duration duration, double factor) const {
-  const double seconds = duration.in_s() * factor;
-  if (!(seconds < op_duration_max.in_s())) checked(Duration::max());
-  return Duration::ticks(std::llround(static_cast<double>(duration.in_ticks()) * factor));
 }
 
 void TensorMath::require_divides(std::string_view number_name, std::uint64_t number, std::string_view divisor_name,

@@ -41,15 +41,11 @@ class TensorMath {
   /// Product of numbers; [too-large] if it exceeds 62 bits.
   std::uint64_t product(std::initializer_list<std::uint64_t> factors) const;
   Bytes bytes(std::uint64_t elements, ElementType type) const;
-  /// One rank's part of `size` when `ranks` share it, rounded up.
-  static Bytes share(Bytes size, std::uint32_t ranks);
   Bytes checked(Bytes size) const;
 
   /// `operations` at the parameter "tflops".
   Duration time(double operations) const;
   Duration checked(Duration duration) const;
-  /// Requires: factor >= 0.
-  Duration scaled(Duration duration, double factor) const;
 
   /// Throws [bad-plan] unless `divisor` divides `number`.
   void require_divides(std::string_view number_name, std::uint64_t number, std::string_view divisor_name,

@@ -163,6 +163,15 @@ TEST(IterationEstimate, TiedWeightsHaveAnAxisOfTheirOwn) {
   const auto row = std::ranges::find(iteration.communication, PlanAxis::embedding, &CommunicationCost::axis);
   ASSERT_NE(row, iteration.communication.end());
   EXPECT_EQ(row->bytes, Bytes::of(std::int64_t{1024} * 64 * 4));
+  // A stage between that computes longest has none of them, and waits all the same.
+  model.layers = 10;
+  const ParallelPlan between = small_training::plan(
+      model, {"tensor_parallel=1", "pipeline_parallel=4", "data_parallel=1", "first_stage_layers=1", "last_stage_layers=1"});
+  const ExplainedIteration waits = explained(model, between, constant_network(Duration::us(70), Duration::zero()));
+  EXPECT_TRUE(waits.estimate.stage == 1 || waits.estimate.stage == 2) << waits.estimate.stage;
+  EXPECT_EQ(waits.estimate.gradients, Duration::us(70));
+  EXPECT_EQ(axis(waits.estimate, PlanAxis::embedding).exposed, Duration::us(70));
+  EXPECT_EQ(axis(waits.estimate, PlanAxis::embedding).busy, Duration::zero());
 }
 
 // ZeRO 3, whose gathers are in the way of every unit: the weights' pass of a split backward needs

@@ -140,8 +140,9 @@ std::string refusal(const std::vector<std::string>& settings) {
 TEST(PlanSpace, SizesThatNoPlanCanHaveAreNamed) {
   EXPECT_EQ(refusal({"tensor_parallel=3"}), "tensor_parallel = 3 does not divide heads = 8");
   EXPECT_EQ(refusal({"pipeline_parallel=3"}), "pipeline_parallel = 3 does not divide 16 GPUs");
-  EXPECT_EQ(refusal({"tensor_parallel=8", "context_parallel=4"}),
-            "tensor_parallel x context_parallel = 32 does not divide 16 GPUs");
+  EXPECT_EQ(refusal({"tensor_parallel=8", "context_parallel=4"}), "tensor_parallel x context_parallel is more than 16 GPUs");
+  EXPECT_EQ(refusal({"tensor_parallel=2", "context_parallel=9223372036854775808"}),
+            "tensor_parallel x context_parallel is more than 16 GPUs");
   EXPECT_EQ(refusal({"pipeline_parallel=8"}), "pipeline_parallel = 8 is more than 4 layers");
   EXPECT_EQ(refusal({"data_parallel=5"}), "data_parallel = 5 does not divide 16 GPUs");
 }

@@ -154,7 +154,7 @@ TEST(PlanReader, NamesTheRuleOfModelsThatHaveReplicasOnly) {
   for (const char* setting :
        {"context_parallel=2", "pipeline_parallel=2", "virtual_pipeline=2", "expert_parallel=2", "expert_tensor_parallel=2",
         "sequence=1", "sequence_parallel=true", "first_stage_layers=1", "last_stage_layers=1", "count_embedding=true",
-        "count_output=true", "overlap_pipeline=true", "context_exchange=RING", "fused_attention=true", "vocabulary_multiple=1",
+        "count_output=true", "overlap_pipeline=true", "context_exchange=RING", "fused_attention=false", "vocabulary_multiple=1",
         "scatter_between_stages=true"}) {
     std::string text = setting;
     text.replace(text.find('='), 1, " is ");
