@@ -233,22 +233,22 @@ TimeZone::Local TimeZone::local_by_rule(std::int64_t local_seconds) const {
   if (summer_ == Rule::none) return {standard_offset_s_, standard_offset_s_, 1};
   const std::int64_t day = local_seconds >= 0 ? local_seconds / seconds_per_day : (local_seconds + 1) / seconds_per_day - 1;
   const year_month_day date{local_days(days(day))};
-  constexpr std::int64_t hour_s = 3600;
+  constexpr std::int64_t seconds_per_hour = 3600;
   // Local instants, on the clock that is in force before the change, at which clocks change.
   std::int64_t begin = 0;
   std::int64_t end = 0;
   if (summer_ == Rule::united_states) {
-    begin = day_of(date.year(), March, Sunday[2]) * seconds_per_day + 2 * hour_s;
-    end = day_of(date.year(), November, Sunday[1]) * seconds_per_day + 2 * hour_s;
+    begin = day_of(date.year(), March, Sunday[2]) * seconds_per_day + 2 * seconds_per_hour;
+    end = day_of(date.year(), November, Sunday[1]) * seconds_per_day + 2 * seconds_per_hour;
   } else {
-    begin = day_of(date.year(), March, Sunday[last]) * seconds_per_day + hour_s + standard_offset_s_;
-    end = day_of(date.year(), October, Sunday[last]) * seconds_per_day + hour_s + standard_offset_s_ + hour_s;
+    begin = day_of(date.year(), March, Sunday[last]) * seconds_per_day + seconds_per_hour + standard_offset_s_;
+    end = day_of(date.year(), October, Sunday[last]) * seconds_per_day + seconds_per_hour + standard_offset_s_ + seconds_per_hour;
   }
   // The skipped hour, [begin, begin + 1 h), is read as standard time.
-  const bool summer = local_seconds >= begin + hour_s && local_seconds < end;
-  const bool is_skipped = local_seconds >= begin && local_seconds < begin + hour_s;
-  const bool is_twice = local_seconds >= end - hour_s && local_seconds < end;
-  const std::int64_t offset_s = standard_offset_s_ + (summer ? hour_s : 0);
+  const bool summer = local_seconds >= begin + seconds_per_hour && local_seconds < end;
+  const bool is_skipped = local_seconds >= begin && local_seconds < begin + seconds_per_hour;
+  const bool is_twice = local_seconds >= end - seconds_per_hour && local_seconds < end;
+  const std::int64_t offset_s = standard_offset_s_ + (summer ? seconds_per_hour : 0);
   return {offset_s, is_twice ? standard_offset_s_ : offset_s, is_skipped ? 0 : (is_twice ? 2 : 1)};
 }
 
