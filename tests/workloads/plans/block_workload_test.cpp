@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "tests/workloads/named_ops.hpp"
 #include "tests/workloads/workload_testing.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/models/model_components.hpp"
@@ -24,6 +25,8 @@ namespace {
 
 const SourcePlace place = SourcePlace::named("test");
 using Settings = std::vector<std::string>;
+using named_ops::follows;
+using named_ops::op_named;
 
 /// Parameters of all optimizer steps of a role; every other operator takes a tick.
 struct CountingClock {
@@ -135,25 +138,6 @@ void expect_closed_form(const ModelDescription& model, const ParallelPlan& plan,
   EXPECT_EQ(volumes[CollectiveType::all_to_all].bytes, has_replicas ? exchanged : 0) << what;
 }
 
-std::uint32_t index_of(const RoleDag& dag, std::string_view name) {
-  for (std::uint32_t i = 0; i < dag.size(); ++i) {
-    if (dag.name(OpId(i)) == name) return i;
-  }
-  ADD_FAILURE() << "no op " << name;
-  return 0;
-}
-
-/// Does `later` wait for `earlier`, directly or not?
-bool follows(const RoleDag& dag, std::string_view later, std::string_view earlier) {
-  std::vector<bool> reached(dag.size(), false);
-  reached[index_of(dag, earlier)] = true;
-  for (std::uint32_t i = 0; i < dag.size(); ++i) {
-    if (!reached[i]) continue;
-    for (const OpId next : dag.successors(OpId(i))) reached[next.index()] = true;
-  }
-  return reached[index_of(dag, later)];
-}
-
 }  // namespace
 
 TEST(BlockWorkload, HasTheBytesAndUpdatesOfTheClosedForm) {
@@ -184,21 +168,21 @@ TEST(BlockWorkload, OfMlperfsDlrmInNumbers) {
   EXPECT_EQ(workload.rank_count, 8U);
   EXPECT_EQ(workload.roles.size(), 1U);
   const RoleDag& dag = workload.roles.front();
-  EXPECT_EQ(dag.op(OpId(index_of(dag, "fwd.0.embeddings"))).bytes, Bytes::of(8192LL * 26 * 128 * 2));
-  EXPECT_EQ(dag.op(OpId(index_of(dag, "bwd.0.embeddings"))).bytes, Bytes::of(8192LL * 26 * 128 * 2));
-  EXPECT_EQ(dag.op(OpId(index_of(dag, "fwd.0.indices"))).bytes, Bytes::of(8192LL * 26 * 8));
+  EXPECT_EQ(op_named(dag, "fwd.0.embeddings").bytes, Bytes::of(8192LL * 26 * 128 * 2));
+  EXPECT_EQ(op_named(dag, "bwd.0.embeddings").bytes, Bytes::of(8192LL * 26 * 128 * 2));
+  EXPECT_EQ(op_named(dag, "fwd.0.indices").bytes, Bytes::of(8192LL * 26 * 8));
   const auto layer = [](std::int64_t from, std::int64_t to) { return (from + 1) * to; };
   const std::int64_t bottom = layer(13, 512) + layer(512, 256) + layer(256, 128);
   // 27 x 26 / 2 products and the dense vector.
   const std::int64_t top = layer(351 + 128, 1024) + layer(1024, 1024) + layer(1024, 512) + layer(512, 256) + layer(256, 1);
-  EXPECT_EQ(dag.op(OpId(index_of(dag, "grads.bottom_0-top_4"))).bytes, Bytes::of(4 * (bottom + top)));
+  EXPECT_EQ(op_named(dag, "grads.bottom_0-top_4").bytes, Bytes::of(4 * (bottom + top)));
 }
 
 TEST(BlockWorkload, LooksUpBesideDenseLayers) {
   const ModelDescription model = load_model("dlrm_mlperf", place);
   const Workload workload = workload_of(model, plan_of(model, "dlrm_nvidia", {"microbatch=4096"}, 8));
   const RoleDag& dag = workload.roles.front();
-  const auto stream = [&](const char* name) { return dag.op(OpId(index_of(dag, name))).stream; };
+  const auto stream = [&](const char* name) { return op_named(dag, name).stream; };
   EXPECT_NE(stream("fwd.0.lookup"), stream("fwd.0.bottom_0"));
   EXPECT_FALSE(follows(dag, "fwd.0.bottom_2", "fwd.0.indices"));
   EXPECT_TRUE(follows(dag, "fwd.0.interaction", "fwd.0.embeddings"));
