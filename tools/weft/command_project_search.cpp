@@ -44,7 +44,7 @@ struct SearchFlags {
   std::uint64_t simulated = 50;
   std::uint64_t shown = 20;
   double margin = 0;
-  bool every_round = false;
+  bool whole = false;
   std::uint32_t threads = 0;
   bool json = false;
   bool quiet = false;
@@ -111,7 +111,7 @@ int search(const SearchFlags& given) {
   request.memory = operators.gpu.memory;
   request.margin = flags.margin;
   request.with_neighbours = !cluster.jobs.empty();
-  request.every_round = flags.every_round;
+  request.whole = flags.whole;
   request.threads = flags.threads;
   SearchLine line(stderr_is_terminal() && !flags.quiet);
   request.progress = [&line](const SearchProgress& progress) { line.update(progress); };
@@ -123,7 +123,7 @@ int search(const SearchFlags& given) {
   page.operators = operators.times->origin();
   page.gpus = flags.gpus;
   page.memory = operators.gpu.memory;
-  page.every_round = flags.every_round;
+  page.whole = flags.whole;
   page.result = &result;
   page.shown = flags.shown;
   if (!result.plans.empty()) page.operations = model_operations(model, result.plans.front().plan);
@@ -168,10 +168,10 @@ void add_project_search_command(CLI::App& project, Action& action) {
       ->type_name("N")
       ->capture_default_str();
   command->add_flag(
-      "--every-round", flags->every_round,
-      "Simulate all microbatches, and all rounds of rings; default: of eight rounds of microbatches or more (a round: "
-      "as many as there are stages, two at least) two and four, whose difference tells the rest, and rings of replicas "
-      "of which a host has four at most in 16 messages");
+      "--whole", flags->whole,
+      "Simulate whole iterations; default: of eight rounds of microbatches or more (a round: as many as there are stages, two "
+      "at least) two and three, of 32 layers or more under ZeRO 3 8 and 16, whose difference tells the rest, and rings of "
+      "replicas of which a host has four at most in 16 messages");
   command->add_option("--show", flags->shown, "Print so many")->type_name("N")->capture_default_str();
   command
       ->add_option("--safety-margin", flags->margin,

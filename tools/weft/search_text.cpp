@@ -120,8 +120,8 @@ std::string search_page(const SearchPage& page) {
     text += fmt::format("\n{} simulated; rank correlation of formula and simulation {:.3f}; the best was {} by formula\n",
                         counted(static_cast<std::uint64_t>(simulated), "plan", "plans"), *result.correlation,
                         result.estimated_rank.front());
-    if (!page.every_round)
-      text += "where there are many microbatches or rounds of rings, fewer stand for them; --every-round simulates all\n";
+    if (!page.whole)
+      text += "where there are many microbatches, layers of ZeRO 3 or rounds of rings, fewer stand for them; --whole simulates all\n";
   }
   text += "\nmemory against time, no plan is better in both:\n" + table(page, result.pareto);
   return text;
@@ -139,7 +139,7 @@ nlohmann::ordered_json search_json(const SearchPage& page) {
                                  {"out_of_memory", result.out_of_memory},
                                  {"refused", result.refused},
                                  {"without_schedule", result.without_schedule},
-                                 {"every_round", page.every_round}};
+                                 {"whole", page.whole}};
   if (result.correlation) json["rank_correlation"] = *result.correlation;
   json["plans"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < result.plans.size(); ++i) json["plans"].push_back(plan_json(page, i));

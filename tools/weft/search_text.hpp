@@ -20,7 +20,7 @@ struct SearchPage {
   Bytes memory;           ///< of a GPU
   double operations = 0;  ///< of an iteration
   std::uint64_t shown = 20;
-  bool every_round = false;  ///< iterations were simulated whole
+  bool whole = false;  ///< iterations were simulated whole
   const SearchResult* result = nullptr;
 };
 

@@ -34,6 +34,11 @@ class PlanSearchOfTwoHosts : public testing::Test {
     return search_plans(model, cluster, times, request, place);
   }
 
+  /// The iteration of the first plan, with a model of so many layers.
+  Duration shorter(const SearchRequest& request, std::uint64_t layers) const {
+    return *search_plans(small_training::model(layers), cluster, times, request, place).plans.front().simulated;
+  }
+
   TransformerModel model = small_training::model(8);
   Scenario cluster = load_cluster({.name = "hgx_h100", .gpus = 16, .settings = {}}, place);
   AnalyticalTimes times{gpu_named("h100_sxm", place), default_settings<AnalyticalSettings>(analytical_params())};
@@ -90,7 +95,7 @@ TEST_F(PlanSearchOfTwoHosts, NoPlanBeatsOneOfTheParetoTableInBoth) {
   }
 }
 
-// Two stages on a host each and 64 microbatches: what 4 and 8 take tells how long all do, by any
+// Two stages on a host each and 64 microbatches: what 4 and 6 take tells how long all do, by any
 // schedule.
 TEST_F(PlanSearchOfTwoHosts, ManyMicrobatchesGoOnAsFewerDiffer) {
   for (const char* schedule : {"1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zb_auto", "zbv", "v_half", "v_min"}) {
@@ -108,12 +113,33 @@ TEST_F(PlanSearchOfTwoHosts, ManyMicrobatchesGoOnAsFewerDiffer) {
     request.space.gpus = 16;
     request.memory = Bytes::of(1LL << 40);
     const SearchResult continued = search_plans(model, cluster, times, request, place);
-    request.every_round = true;
+    request.whole = true;
     const SearchResult whole = search_plans(model, cluster, times, request, place);
     ASSERT_EQ(continued.plans.size(), 1U) << schedule;
     ASSERT_EQ(continued.plans.front().plan.microbatches(), 64U) << schedule;
     const double seconds = whole.plans.front().simulated->in_s();
     EXPECT_NEAR(continued.plans.front().simulated->in_s(), seconds, seconds * 2e-3) << schedule;
+  }
+}
+
+// 40 layers of which each gathers its own parameters: what 8 and 16 take tells how long all do.
+TEST_F(PlanSearchOfTwoHosts, ManyLayersOfZero3GoOnAsFewerDiffer) {
+  const TransformerModel deep = small_training::model(40);
+  for (const char* recompute : {"KEEP", "UNIFORM"}) {
+    SearchRequest request;
+    request.space.settings = {"global_batch=32",     "tensor_parallel=2", "context_parallel=2",
+                              "pipeline_parallel=1", "microbatch=1",      std::string("recompute.kind=") + recompute,
+                              "zero_stage=3"};
+    request.space.gpus = 16;
+    request.memory = Bytes::of(1LL << 40);
+    const SearchResult continued = search_plans(deep, cluster, times, request, place);
+    request.whole = true;
+    const SearchResult whole = search_plans(deep, cluster, times, request, place);
+    ASSERT_EQ(continued.plans.size(), 1U) << recompute;
+    const double seconds = whole.plans.front().simulated->in_s();
+    EXPECT_NEAR(continued.plans.front().simulated->in_s(), seconds, seconds * 2e-3) << recompute;
+    // 8 layers alone take far less.
+    EXPECT_GT(seconds, 2 * shorter(request, 8).in_s()) << recompute;
   }
 }
 
