@@ -108,12 +108,22 @@ KernelFeatures attention_features(std::span<const double> sizes, double bytes_ea
   return {{1, 4 * scores * width, 4 * scores * compiled_width, scores, bytes}, list.take()};
 }
 
-KernelFeatures row_features(std::span<const double> sizes) {
+/// Into how many launches PyTorch cuts element-wise work: it is halved until the last byte's offset
+/// fits into 32 bits with a sign (TensorIteratorBase::can_use_32bit_indexing).
+double launches(double elements, double bytes_each) {
+  constexpr double offset_max = 2147483647.0;
+  double parts = 1;
+  while ((elements / parts - 1) * bytes_each + 1 > offset_max) parts *= 2;
+  return parts;
+}
+
+KernelFeatures row_features(std::span<const double> sizes, double bytes_each) {
   constexpr double block = 1024;
   const double rows = sizes[0];
   const double width = sizes[1];
   FeatureList list;
   for (const double size : {rows, width, rows * width}) list.add_log(size);
+  list.add_log(launches(rows * width, bytes_each));
   list.add(width);
   list.add(alignment(rows));
   list.add(alignment(width));
@@ -195,7 +205,7 @@ KernelFeatures kernel_features(KernelKind kind, std::span<const double> sizes, d
     case KernelKind::causal_attention:
       return attention_features(sizes, element_bytes);
     case KernelKind::row_wise:
-      return row_features(sizes);
+      return row_features(sizes, element_bytes);
     case KernelKind::rotary:
       return rotary_features(sizes);
     case KernelKind::router:

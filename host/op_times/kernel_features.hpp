@@ -6,7 +6,8 @@
 // t = sum of c_i term_i with c_i >= 0 goes on beyond the sampled sizes: a launch (1), operations,
 // bytes moved, rows. `features` are what makes a kernel depart from that law: logarithms (base 2)
 // of sizes and of their products, powers of two in sizes (alignment), tiles of 128 and 256 rows and
-// what the last wave of them over 108 or 132 multiprocessors (A100; H100, H200 and GH200) fills.
+// what the last wave of them over 108 or 132 multiprocessors (A100; H100, H200 and GH200) fills,
+// into how many launches rows are cut.
 // The features of a kind are part of the profile's version: trees name them by number.
 // Threads: pure functions.
 #pragma once

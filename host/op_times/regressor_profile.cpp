@@ -20,7 +20,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint32_t profile_version = 2;
+constexpr std::uint32_t profile_version = 3;
 
 std::optional<RowOperator> row_operator_called(const std::string& name) {
   for (int i = 0; i <= static_cast<int>(row_operator_last); ++i) {
@@ -42,11 +42,12 @@ void write(const TreeSettings& from, operator_profile::Settings& to) {
   to.set_min_child_weight(from.min_child_weight);
   to.set_rows_share(from.rows_share);
   to.set_features_share(from.features_share);
+  to.set_of_medians(from.of_medians);
 }
 
 TreeSettings read_settings(const operator_profile::Settings& from) {
-  return {from.is_forest(),        from.trees(),      from.depth(),         from.learning_rate(),
-          from.min_child_weight(), from.rows_share(), from.features_share()};
+  return {from.is_forest(),        from.trees(),      from.depth(),          from.learning_rate(),
+          from.min_child_weight(), from.rows_share(), from.features_share(), from.of_medians()};
 }
 
 void write(const RegressorErrors& from, operator_profile::Errors& to) {

@@ -36,9 +36,12 @@ constexpr TreeSettings forest(std::uint32_t depth, double min_child_weight) {
 constexpr TreeSettings boosted(std::uint32_t depth, double learning_rate) {
   return {false, rounds_most, depth, learning_rate, 2, 0.7, 0.7};
 }
+constexpr TreeSettings medians(std::uint32_t depth, double learning_rate) {
+  return {false, rounds_most, depth, learning_rate, 2, 0.7, 0.7, true};
+}
 constexpr std::array tree_candidate_list = {
-    boosted(3, 0.1),  boosted(3, 0.05), boosted(5, 0.1), boosted(5, 0.05), boosted(7, 0.1),
-    boosted(7, 0.05), forest(8, 5),     forest(8, 2),    forest(14, 5),    forest(14, 2),
+    boosted(3, 0.1), boosted(3, 0.05), boosted(5, 0.1), boosted(5, 0.05), boosted(7, 0.1), boosted(7, 0.05), forest(8, 5),
+    forest(8, 2),    forest(14, 5),    forest(14, 2),   medians(3, 0.1),  medians(5, 0.1), medians(7, 0.05),
 };
 
 constexpr std::size_t turns_kernels_max = 600;

@@ -7,6 +7,11 @@
 // what those before it leave, and shrunk by the learning rate. Forest (Breiman 2001): one round of
 // `trees` parallel trees, each of a random sample of rows and of a random share of features at
 // every split, learning rate 1, no shrinkage of leaves, and the mean of all.
+// Boosting of medians instead: where some rows were slowed down and none sped up, the mean of a
+// kernel's logarithms of times is no time that it took. Targets are logarithms, and leaves hold
+// the x that makes the mean of |e^x - e^r| / e^r least over their rows, r being what is left of the
+// targets: the weighted median (Friedman, "Greedy function approximation", Annals of Statistics
+// 2001, algorithm 3). Splits are those of r cut at the median of |r| (its algorithm 4).
 // XGBoost has no min_samples_split and no min_samples_leaf. What stands for them is
 // min_child_weight: the sum of second derivatives that each child of a split has at least, which
 // for squared error is its number of rows - a split needs twice as many.
@@ -16,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +37,7 @@ struct TreeSettings {
   double min_child_weight = 1;
   double rows_share = 1;      ///< of the rows that a tree sees; drawn without replacement
   double features_share = 1;  ///< of the features that a split chooses from
+  bool of_medians = false;    ///< of boosting
 
   friend bool operator==(const TreeSettings&, const TreeSettings&) = default;
 };
@@ -45,6 +52,7 @@ struct TreeSamples {
   std::vector<float> targets;
 
   std::size_t rows() const { return targets.size(); }
+  std::span<const float> row(std::size_t i) const { return std::span(features).subspan(i * feature_count, feature_count); }
 };
 
 /// Requires: a row and a feature at least, all numbers finite.

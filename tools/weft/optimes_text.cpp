@@ -22,7 +22,8 @@ std::string model_text(const Regressor& regressor) {
   const TreeSettings& settings = regressor.settings;
   return settings.is_forest
              ? fmt::format("forest of {}, depth {}, leaves of {}", settings.trees, settings.depth, settings.min_child_weight)
-             : fmt::format("{} rounds of {}, depth {}", settings.trees, settings.learning_rate, settings.depth);
+             : fmt::format("{} rounds of {}{}, depth {}", settings.trees, settings.learning_rate,
+                           settings.of_medians ? " of medians" : "", settings.depth);
 }
 
 std::string repeats_text(const RegressorErrors& errors) { return errors.repeated_rows == 0 ? "-" : percent(errors.repeats); }

@@ -154,6 +154,18 @@ TEST(SampledKernel, FeaturesOfAMatmul) {
   EXPECT_EQ(features.features[14], 1);  // whole tiles
 }
 
+// 32,768 rows of 32,768 elements of 2 B end at an offset of 2^31 - 2 and are launched once; one row
+// more is cut in two, and so is half of it in 4 B.
+TEST(SampledKernel, FeaturesOfRowsKnowIntoHowManyLaunchesTheyAreCut) {
+  const auto launches = [](double rows, double bytes_each) {
+    return std::exp2(kernel_features(KernelKind::row_wise, std::vector<double>{rows, 32768}, bytes_each).features[3]);
+  };
+  EXPECT_NEAR(launches(32768, 2), 1, 1e-6);
+  EXPECT_NEAR(launches(32769, 2), 2, 1e-6);
+  EXPECT_NEAR(launches(16385, 4), 2, 1e-6);
+  EXPECT_NEAR(launches(65537, 2), 4, 1e-6);
+}
+
 // An operator's kernel is the operator's again; of a pooled kernel the pool is.
 TEST(SampledKernel, KernelsHaveTheirOperators) {
   for (const char* function : {"linear1", "bmm", "flash_atten", "softmax", "gelu", "RoPE", "embedding", "lastStage_optimizer",
