@@ -33,28 +33,17 @@ struct Bench {
   NetworkFormula formula;
 };
 
-/// Microbatches by which iterations are told apart: of two rounds on, every schedule takes equally
-/// long for each further one.
-std::uint64_t microbatch_round(const ParallelPlan& plan) { return std::max<std::uint64_t>(plan.pipeline, 2); }
-constexpr std::uint64_t fewer_rounds = 2;
-constexpr std::uint64_t more_rounds = 3;
-/// An iteration of so many rounds is longer than the two together from which it is continued.
-constexpr std::uint64_t rounds_min = 8;
-
 /// Layers by which iterations are told apart where each gathers its own parameters.
 constexpr std::uint64_t fewer_layers = 8;
 constexpr std::uint64_t more_layers = 16;
 constexpr std::uint64_t layers_min = 32;
 
-/// Messages of a member of long rings, unless the user or the cluster's scenario says otherwise.
-constexpr std::uint32_t ring_messages = 16;
+/// Messages of a member of long rings, unless the user or the cluster's scenario says otherwise:
+/// where layers wait for their parameters a message's way counts.
+constexpr std::uint32_t ring_messages = 8;
+constexpr std::uint32_t ring_messages_of_zero_3 = 16;
 /// Rings that stay longer in a host have to be simulated round by round.
 constexpr std::uint64_t ring_members_in_host_max = 4;
-
-/// What `rest` more take where `step` more make of `fewer` `more`.
-Duration continued(Duration fewer, Duration more, std::uint64_t rest, std::uint64_t step) {
-  return more + scaled(std::max(more - fewer, Duration::zero()), static_cast<std::int64_t>(rest), static_cast<std::int64_t>(step));
-}
 
 enum class Fate : std::uint8_t { ranked, out_of_memory, without_schedule };
 
@@ -130,50 +119,37 @@ class PlanSearch {
     simulation.iterations = 1;
     simulation.with_neighbours = request_.with_neighbours;
     simulation.finds_blame = false;
-    if (!request_.whole && has_short_ways_in_hosts(plan)) simulation.ring_messages = ring_messages;
+    if (!request_.whole && has_short_ways_in_hosts(plan))
+      simulation.ring_messages = plan.shards_parameters() ? ring_messages_of_zero_3 : ring_messages;
     return simulate_iteration(cluster_, simulation, {}).iteration;
   }
 
-  /// Neighbours come and go, so that beside them no two microbatches and no two layers are alike.
-  bool simulates_all() const { return request_.whole || request_.with_neighbours; }
-
-  /// An iteration, from two with fewer microbatches if it has many.
-  Duration of_microbatches(Bench& bench, const TransformerModel& model, const ParallelPlan& plan) const {
-    const std::uint64_t all = plan.microbatches();
-    const std::uint64_t round = microbatch_round(plan);
-    if (simulates_all() || all < rounds_min * round) return simulated(bench, model, plan);
-    const auto with_rounds = [&](std::uint64_t rounds) {
-      ParallelPlan fewer = plan;
-      fewer.global_batch = rounds * round * plan.microbatch * plan.data;
-      return simulated(bench, model, fewer);
-    };
-    return continued(with_rounds(fewer_rounds), with_rounds(more_rounds), all - more_rounds * round,
-                     (more_rounds - fewer_rounds) * round);
-  }
-
-  /// An iteration, from two with fewer layers if each of many gathers its own parameters. Layers
-  /// without experts stay.
-  Duration of_layers(Bench& bench, const ParallelPlan& plan) const {
+  /// The same, from two with fewer layers if each of many gathers its own parameters. Layers
+  /// without experts stay. Neighbours come and go, so that beside them no two layers are alike.
+  Duration continued(Bench& bench, const ParallelPlan& plan) const {
     const std::uint64_t dense = model_.experts ? model_.experts->first_dense_layers : 0;
     const std::uint64_t alike = model_.layers - dense;
-    if (simulates_all() || !plan.shards_parameters() || plan.positions() > 1 || alike < layers_min ||
-        plan.recompute.kind == RecomputeKind::block)
-      return of_microbatches(bench, model_, plan);
+    const bool has_layers_alike = plan.shards_parameters() && plan.positions() == 1 && plan.recompute.kind != RecomputeKind::block;
+    if (request_.whole || request_.with_neighbours || !has_layers_alike || alike < layers_min)
+      return simulated(bench, model_, plan);
     const auto with_layers = [&](std::uint64_t layers) {
       TransformerModel shorter = model_;
       shorter.layers = dense + layers;
       ParallelPlan fewer = plan;
       fewer.layout = {{.first = 0, .count = shorter.layers}};
-      return of_microbatches(bench, shorter, fewer);
+      return simulated(bench, shorter, fewer);
     };
-    return continued(with_layers(fewer_layers), with_layers(more_layers), alike - more_layers, more_layers - fewer_layers);
+    const Duration few = with_layers(fewer_layers);
+    const Duration more = with_layers(more_layers);
+    return more + scaled(std::max(more - few, Duration::zero()), static_cast<std::int64_t>(alike - more_layers),
+                         static_cast<std::int64_t>(more_layers - fewer_layers));
   }
 
   void simulate() {
     const std::size_t count = std::min<std::size_t>(request_.simulated, result_.plans.size());
     result_.estimated_rank.assign(result_.plans.size(), 0);
     each("plans simulated", count, [&](std::size_t worker, std::size_t i) {
-      result_.plans[i].simulated = of_layers(*benches_[worker], result_.plans[i].plan);
+      result_.plans[i].simulated = continued(*benches_[worker], result_.plans[i].plan);
     });
     if (count == 0) return;
     std::vector<double> before;

@@ -8,10 +8,9 @@
 //   2. those whose memory fits, with a margin (host/memory)
 //   3. in the order of their iteration estimates (host/projections/iteration_estimate)
 //   4. the first of them simulated in flow mode, with what stays inside hosts combined, and put in
-//      the order of what came out. Without neighbours, of eight rounds of microbatches or more (a
-//      round: as many as there are stages, two at least) two and three are simulated, under ZeRO 3
-//      of 32 layers or more 8 and 16, and the iteration goes on as they differ. Rings of replicas
-//      of which a host has four at most send 16 messages for all rounds (host/collectives/ring)
+//      the order of what came out. Rings of replicas of which a host has four at most send 8
+//      messages for all rounds, under ZeRO 3 16 (host/collectives/ring). Without neighbours, under
+//      ZeRO 3 8 and 16 layers stand for 32 and more, and the iteration goes on as they differ
 // Pareto: plans of which no other takes less memory and no more time.
 // Threads: one caller; plans are shared out over threads and each is a function of itself alone.
 #pragma once
@@ -53,7 +52,7 @@ struct SearchRequest {
   Bytes memory;                  ///< of a GPU
   double margin = 0;             ///< of a plan's memory, that has to fit, too
   bool with_neighbours = false;  ///< the cluster's jobs run beside the plans that are simulated
-  bool whole = false;            ///< all microbatches, all layers, all rounds of rings
+  bool whole = false;            ///< all layers, and all rounds of rings
   std::uint32_t threads = 1;
   std::function<void(const SearchProgress&)> progress;  ///< from one thread at a time
 };

@@ -169,9 +169,8 @@ void add_project_search_command(CLI::App& project, Action& action) {
       ->capture_default_str();
   command->add_flag(
       "--whole", flags->whole,
-      "Simulate whole iterations; default: of eight rounds of microbatches or more (a round: as many as there are stages, two "
-      "at least) two and three, of 32 layers or more under ZeRO 3 8 and 16, whose difference tells the rest, and rings of "
-      "replicas of which a host has four at most in 16 messages");
+      "Simulate whole iterations; default: rings of replicas of which a host has four at most in 8 messages, under ZeRO 3 in 16; "
+      "of 32 layers or more under ZeRO 3 8 and 16, whose difference tells the rest");
   command->add_option("--show", flags->shown, "Print so many")->type_name("N")->capture_default_str();
   command
       ->add_option("--safety-margin", flags->margin,

@@ -121,8 +121,7 @@ std::string search_page(const SearchPage& page) {
                         counted(static_cast<std::uint64_t>(simulated), "plan", "plans"), *result.correlation,
                         result.estimated_rank.front());
     if (!page.whole)
-      text +=
-          "where there are many microbatches, layers of ZeRO 3 or rounds of rings, fewer stand for them; --whole simulates all\n";
+      text += "where there are many rounds of rings or layers of ZeRO 3, fewer stand for them; --whole simulates all\n";
   }
   text += "\nmemory against time, no plan is better in both:\n" + table(page, result.pareto);
   return text;
