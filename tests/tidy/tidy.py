@@ -35,7 +35,8 @@ TOOL_ARROWS = {
     "simulation": ["results"],
     "calibrate": ["simulation"],
     "projections": ["simulation"],
-    "weft": ["calibrate", "projections"],
+    "study": ["simulation"],
+    "weft": ["calibrate", "projections", "study"],
     "kernel_sampler": [],  # Python, which meets the others in tables
 }
 LINES_MAX = 700  # of a source file outside tests

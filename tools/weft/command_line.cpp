@@ -195,6 +195,7 @@ int read_and_run(int argc, char** argv) {
   add_schedule_command(app, action);
   add_project_command(app, action);
   add_optimes_command(app, action);
+  add_study_command(app, action);
   add_predict_command(app, action);
   add_calibrate_command(app, action);
   add_modules_command(app, action);

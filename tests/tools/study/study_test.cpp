@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Studies: which runs there are, what is noted of them, and that nothing is lost or repeated when a
+// study is cut off.
+#include "tools/study/study.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/text/diagnostics.hpp"
+#include "tools/results/memory_sink.hpp"
+#include "tools/simulation/run.hpp"
+#include "tools/study/study_points.hpp"
+#include "tools/study/study_runner.hpp"
+
+namespace weft::study_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Studies : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("weft_study_" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    write("cluster.textproto",
+          "topology { builder: \"fat_tree\" set { name: \"k\" value: \"4\" } }\n"
+          "job { name: \"a\" gpus: 8 iterations: 3 workload { file: \"ops.textproto\" } }\n"
+          "job { name: \"b\" gpus: 8 iterations: 2 workload { file: \"ops.textproto\" } }\n");
+    write("ops.textproto",
+          "ranks: 8 role { name: \"all\" op { name: \"gather\" collective { type: ALL_GATHER size: \"1MB\" } } }\n");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+  std::string read(const fs::path& path) const {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+  Study study(const std::string& text) const {
+    write("study.textproto", "base { scenario: \"cluster.textproto\" }\n" + text);
+    return read_study((folder_ / "study.textproto").string());
+  }
+  std::string code_of(const std::string& text) const {
+    try {
+      study(text);
+    } catch (const InputError& error) {
+      return error.diagnostics().front().code;
+    }
+    return "";
+  }
+  StudyOptions options(const std::string& out) const {
+    StudyOptions made;
+    made.out = (folder_ / out).string();
+    made.threads = 2;
+    return made;
+  }
+  std::string table_of(const std::string& out) const { return read(folder_ / out / "study.csv"); }
+
+  fs::path folder_;
+};
+
+constexpr const char* metric = "metric { name: \"makespan_s\" }";
+const std::string two_axes =
+    "axis { name: \"flow.wqe_latency\" value: \"1us\" value: \"2us\" value: \"4us\" }\n"
+    "axis { name: \"fat_tree.fabric_rate\" value: \"100Gbps\" value: \"400Gbps\" }\n"
+    "replicates: 2 metric { name: \"makespan_s\" } metric { name: \"last\" column: \"jobs.end_s\" statistic: MAX }\n";
+
+}  // namespace
+
+TEST_F(Studies, AGridHasEveryValueWithEveryOtherAndTheLastAxisIsFastest) {
+  const std::vector<StudyPoint> points = points_of(study(two_axes));
+  ASSERT_EQ(points.size(), 3U * 2 * 2);
+  EXPECT_EQ(points.size(), point_count(study(two_axes)));
+  std::vector<std::string> order;
+  for (const StudyPoint& point : points) {
+    EXPECT_EQ(point.seed, 1 + point.replicate);
+    if (point.replicate == 0) order.push_back(point.value_of("flow.wqe_latency") + " " + point.value_of("fat_tree.fabric_rate"));
+  }
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"1us 100Gbps", "1us 400Gbps", "2us 100Gbps", "2us 400Gbps", "4us 100Gbps", "4us 400Gbps"}));
+}
+
+TEST_F(Studies, OneAtATimeMovesOneAxisFromTheFirstValues) {
+  std::vector<std::string> order;
+  const Study one = study("sampling: ONE_AT_A_TIME " + two_axes);
+  for (const StudyPoint& point : points_of(one)) {
+    if (point.replicate == 0) order.push_back(point.value_of("flow.wqe_latency") + " " + point.value_of("fat_tree.fabric_rate"));
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"1us 100Gbps", "2us 100Gbps", "4us 100Gbps", "1us 400Gbps"}));
+  EXPECT_EQ(point_count(one), 2 * order.size());
+}
+
+// Of 20 samples each has another twentieth of the range, and of two values either has half.
+TEST_F(Studies, ALatinHypercubeHasASampleInEveryPartOfEveryAxis) {
+  const Study cube = study(std::string("sampling: LATIN_HYPERCUBE samples: 20\n"
+                                       "axis { name: \"flow.wqe_latency\" range { from: 2 to: 42 unit: \"us\" } }\n"
+                                       "axis { name: \"fat_tree.fabric_rate\" value: \"100Gbps\" value: \"400Gbps\" }\n") +
+                           metric);
+  const std::vector<StudyPoint> points = points_of(cube);
+  ASSERT_EQ(points.size(), 20U);
+  std::set<int> parts;
+  int slow = 0;
+  for (const StudyPoint& point : points) {
+    const double latency_us = std::stod(point.value_of("flow.wqe_latency"));
+    parts.insert(static_cast<int>(std::floor((latency_us - 2) / 2)));
+    slow += point.value_of("fat_tree.fabric_rate") == "100Gbps" ? 1 : 0;
+  }
+  EXPECT_EQ(parts.size(), 20U);
+  EXPECT_EQ(*parts.begin(), 0);
+  EXPECT_EQ(*parts.rbegin(), 19);
+  EXPECT_EQ(slow, 10);
+}
+
+TEST_F(Studies, RangesHaveBothEndsAndEqualStepsOrRatios) {
+  const StudyRange linear{.from = 1, .to = 9, .unit = "us", .values = 5};
+  EXPECT_EQ(linear.value_at(0.25), "3us");
+  EXPECT_EQ(linear.value_at(1), "9us");
+  const StudyRange log{.from = 1, .to = 16, .unit = "MB", .values = 5, .is_log = true};
+  EXPECT_EQ(log.value_at(0), "1MB");
+  EXPECT_EQ(log.value_at(0.5), "4MB");
+  const StudyRange whole{.from = 1, .to = 4, .values = 3, .is_whole = true};
+  EXPECT_EQ(whole.value_at(0.5), "3");  // 2.5 is rounded away from 0
+}
+
+TEST_F(Studies, WhatGoesAlongAnAxisMovesWithIt) {
+  const Study zipped = study(std::string("axis { name: \"flow.wqe_latency\" value: \"1us\" value: \"2us\" "
+                                         "along { name: \"mode\" value: \"flow\" value: \"packet\" } }\n") +
+                             metric);
+  const std::vector<StudyPoint> points = points_of(zipped);
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_EQ(flags_of(zipped, points[0]).mode, "flow");
+  EXPECT_EQ(flags_of(zipped, points[1]).mode, "packet");
+  EXPECT_EQ(flags_of(zipped, points[1]).settings, std::vector<std::string>{"flow.wqe_latency=2us"});
+}
+
+// What a run of the command would say.
+TEST_F(Studies, MetricsAreWhatTheRunsThemselvesTell) {
+  const Study asked = study(
+      "axis { name: \"fat_tree.fabric_rate\" value: \"100Gbps\" value: \"400Gbps\" }\n"
+      "metric { name: \"mean_iteration_s\" }\n"
+      "metric { name: \"longest_of_a\" column: \"jobs.run_s\" statistic: MAX where { column: \"job\" value: \"a\" } }\n"
+      "metric { name: \"iterations\" column: \"iterations.job\" statistic: COUNT }\n"
+      "metric { name: \"fct_p90_ns\" column: \"flows.fct_ns\" statistic: P90 }\n"
+      "metric { name: \"packets.drops\" }\n");
+  const StudyResult result = run_study(asked, options("out"));
+  ASSERT_EQ(result.missing(), 0U);
+  ASSERT_EQ(result.failed(), 0U);
+  for (const StudyPoint& point : result.points) {
+    MemorySink rows;
+    const RunSummary summary = finish_run(load_scenario(flags_of(asked, point)), rows, {}).summary;
+    const StudyRecord& record = *result.records[point.number];
+    EXPECT_EQ(record.fingerprint, summary.fingerprint);
+    EXPECT_NEAR(record.values[0].value(), summary.mean_iteration_s, summary.mean_iteration_s * 1e-14);
+    const auto a = std::ranges::find(rows.jobs, std::string_view("a"), &JobRow::job);
+    ASSERT_NE(a, rows.jobs.end());
+    EXPECT_DOUBLE_EQ(record.values[1].value(), (*a->end - *a->start).in_s());
+    EXPECT_EQ(record.values[2], 5.0);  // three of a, two of b
+    EXPECT_NEAR(record.values[3].value() / 1e9, summary.fct_s->p90, summary.fct_s->p90 * 1e-12);
+    EXPECT_FALSE(record.values[4].has_value());  // of packet mode
+  }
+}
+
+TEST_F(Studies, ThreadsSharesAndInterruptionsChangeNothing) {
+  const Study asked = study(two_axes);
+  run_study(asked, options("whole"));
+  const std::string whole = table_of("whole");
+  ASSERT_EQ(std::ranges::count(whole, '\n'), 1 + 12);
+
+  StudyOptions one = options("one");
+  one.threads = 1;
+  run_study(asked, one);
+  EXPECT_EQ(table_of("one"), whole);
+
+  for (std::uint32_t share = 3; share >= 1; --share) {
+    StudyOptions of_share = options("shares");
+    of_share.share = share;
+    of_share.shares = 3;
+    of_share.earlier = StudyFolder::Earlier::kept;
+    const StudyResult result = run_study(asked, of_share);
+    EXPECT_EQ(result.missing(), 4U * (share - 1));
+    EXPECT_EQ(fs::exists(folder_ / "shares" / "study.csv"), share == 1);
+  }
+  EXPECT_EQ(table_of("shares"), whole);
+
+  // Stopped after three runs, and with a record that was cut off.
+  std::atomic<bool> stop = false;
+  StudyOptions stopped = options("stopped");
+  stopped.threads = 1;
+  stopped.interrupt = &stop;
+  stopped.progress = [&](const StudyProgress& progress) { stop = progress.done >= 3; };
+  EXPECT_EQ(run_study(asked, stopped).missing(), 9U);
+  EXPECT_FALSE(fs::exists(folder_ / "stopped" / "study.csv"));
+  const fs::path first = folder_ / "stopped" / "points" / "000000.json";
+  const std::string record = read(first);
+  std::ofstream(first) << record.substr(0, record.size() / 2);
+  StudyOptions resumed = options("stopped");
+  resumed.earlier = StudyFolder::Earlier::kept;
+  std::uint64_t carried_out = 0;
+  resumed.progress = [&](const StudyProgress&) { ++carried_out; };
+  run_study(asked, resumed);
+  EXPECT_EQ(carried_out, 12U - 2);
+  EXPECT_EQ(table_of("stopped"), whole);
+  EXPECT_EQ(read(first), record);
+}
+
+TEST_F(Studies, ARunThatFailsIsARowAndTheOthersGoOn) {
+  write("broken.textproto", "topology { builder: \"fat_tree\" set { name: \"k\" value: \"3\" } }\n");
+  const Study asked =
+      study(std::string("axis { name: \"scenario\" value: \"cluster.textproto\" value: \"broken.textproto\" }\n") + metric);
+  const StudyResult result = run_study(asked, options("out"));
+  EXPECT_EQ(result.failed(), 1U);
+  EXPECT_FALSE(result.records[0]->has_failed());
+  EXPECT_NE(result.records[1]->error.find("broken.textproto"), std::string::npos) << result.records[1]->error;
+  EXPECT_NE(table_of("out").find(result.records[1]->error.substr(0, 20)), std::string::npos);
+}
+
+TEST_F(Studies, AFolderIsOfOneStudy) {
+  const Study asked = study(two_axes);
+  run_study(asked, options("out"));
+  const auto code_of_run = [&](const Study& other, StudyFolder::Earlier earlier) -> std::string {
+    StudyOptions again = options("out");
+    again.earlier = earlier;
+    try {
+      run_study(other, again);
+    } catch (const InputError& error) {
+      return error.diagnostics().front().code;
+    }
+    return "";
+  };
+  EXPECT_EQ(code_of_run(asked, StudyFolder::Earlier::refused), "study-there");
+  EXPECT_EQ(code_of_run(asked, StudyFolder::Earlier::kept), "");
+  EXPECT_EQ(code_of_run(study("seed: 2 " + two_axes), StudyFolder::Earlier::kept), "other-study");
+}
+
+TEST_F(Studies, MistakesAreFoundBeforeAnythingRuns) {
+  const std::string axis = "axis { name: \"flow.wqe_latency\" value: \"1us\" } ";
+  EXPECT_EQ(code_of(axis), "missing-field");
+  EXPECT_EQ(code_of(metric), "missing-field");
+  EXPECT_EQ(code_of(std::string("axis { name: \"flow.wqe_latency\" } ") + metric), "empty-axis");
+  EXPECT_EQ(code_of(std::string("axis { name: \"flow.wqe_latenzy\" value: \"1us\" } ") + metric), "unknown-param");
+  EXPECT_EQ(code_of(std::string("axis { name: \"buffers\" value: \"1us\" } ") + metric), "unknown-axis");
+  EXPECT_EQ(code_of(std::string("axis { name: \"flow.wqe_latency\" value: \"1MB\" } ") + metric), "bad-value");
+  EXPECT_EQ(code_of(std::string("axis { name: \"mode\" value: \"fast\" } ") + metric), "bad-value");
+  EXPECT_EQ(code_of(std::string("axis { name: \"seed\" value: \"2\" } ") + metric), "bad-axis");
+  EXPECT_EQ(code_of(axis + axis + metric), "duplicate-setting");
+  EXPECT_EQ(code_of(axis + "metric { name: \"speed\" }"), "unknown-metric");
+  EXPECT_EQ(code_of(axis + "metric { name: \"x\" column: \"job.run_s\" }"), "unknown-column");
+  EXPECT_EQ(code_of(axis + "metric { name: \"x\" column: \"jobs.walk_s\" }"), "unknown-column");
+  EXPECT_EQ(code_of(axis + "metric { name: \"x\" column: \"jobs.run_s\" where { column: \"jop\" value: \"a\" } }"),
+            "unknown-column");
+  EXPECT_EQ(code_of(axis + "metric { name: \"x\" column: \"jobs.job\" }"), "not-a-number");
+  EXPECT_EQ(code_of(axis + metric + metric), "duplicate-setting");
+  EXPECT_EQ(code_of(axis + metric + " replicates: 0"), "out-of-range");
+  EXPECT_EQ(code_of(axis + metric + " samples: 3"), "unused-field");
+  EXPECT_EQ(code_of(axis + metric + " sampling: LATIN_HYPERCUBE"), "missing-field");
+  EXPECT_EQ(code_of(axis + metric + " point { set { name: \"mode\" value: \"flow\" } }"), "bad-axis");
+  EXPECT_EQ(code_of(std::string("axis { name: \"flow.wqe_latency\" range { from: 1 to: 2 unit: \"us\" } } ") + metric), "bad-axis");
+  EXPECT_EQ(code_of(std::string("axis { name: \"flow.wqe_latency\" value: \"1us\" value: \"2us\" along { name: \"mode\" value: "
+                                "\"flow\" } } ") +
+                    metric),
+            "bad-axis");
+}
+
+}  // namespace weft::study_test

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Study: one question, asked of many runs that differ in little.
+//
+// Where it sits: read from STUDY.textproto (study.proto); study_points says which runs there are,
+// study_runner carries them out.
+// Threads: values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/text/diagnostics.hpp"
+#include "tools/simulation/scenario/run_flags.hpp"
+#include "tools/study/study_metric.hpp"
+
+namespace weft {
+
+/// A parameter "module.param", or a field of the base such as "mode".
+struct StudySetting {
+  std::string name;
+  std::string value;
+
+  friend bool operator==(const StudySetting&, const StudySetting&) = default;
+};
+
+/// Numbers from `from` to `to`.
+struct StudyRange {
+  double from = 0;
+  double to = 0;
+  std::string unit = {};
+  std::uint32_t values = 0;
+  bool is_log = false;
+  bool is_whole = false;
+
+  /// With the unit, `share` of the way from one end to the other. Requires: 0 <= share <= 1.
+  std::string value_at(double share) const;
+};
+
+struct StudyAxis {
+  std::vector<std::string> names;                ///< its own, then those along it
+  std::vector<std::vector<std::string>> values;  ///< by position: a value for each name
+  std::optional<StudyRange> range;               ///< of one name; `values` are its
+};
+
+enum class Sampling : std::uint8_t { grid, one_at_a_time, latin_hypercube };
+
+struct Study {
+  std::string name;
+  std::string question;
+  std::string file;
+  std::string digest;  ///< SHA-256 of the file
+  RunFlags base;
+  std::vector<StudyAxis> axes;
+  Sampling sampling = Sampling::grid;
+  std::uint32_t samples = 0;                      ///< of the hypercube
+  std::vector<std::vector<StudySetting>> listed;  ///< points in place of axes
+  std::uint32_t replicates = 1;
+  std::uint64_t seed = 1;
+  std::vector<StudyMetric> metrics;
+
+  /// What points set, in order: columns of study.csv.
+  std::vector<std::string> names() const;
+};
+
+/// `flags` with this setting in place of another of its name. Throws InputError [bad-value] where a
+/// number was to be one.
+void apply(const StudySetting& setting, RunFlags& flags, const SourcePlace& place);
+
+/// Reads and checks everything that needs no run: the base, names and values of all axes, metrics.
+/// Throws InputError: what the text format's reader and load_scenario() do, [missing-field],
+/// [empty-axis], [bad-axis], [duplicate-setting], [unknown-param], [bad-value], [unknown-metric],
+/// [too-many-points].
+Study read_study(const std::string& path);
+
+}  // namespace weft

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/study/study_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/text/diagnostics.hpp"
+#include "tools/results/output_file.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr const char* study_file = "study.json";
+constexpr const char* table_file = "study.csv";
+constexpr const char* points_folder = "points";
+
+/// Held by one process at a time; it dies with it.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder)
+      : file_(::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (file_ < 0 || ::flock(file_, LOCK_EX) != 0) fail_write(folder, "it cannot be locked");
+  }
+  ~FolderLock() { ::close(file_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_;
+};
+
+/// Null: there is none, or it is damaged.
+nlohmann::json read_json(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) return nullptr;
+  return nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit_durably();
+}
+
+}  // namespace
+
+StudyFolder::StudyFolder(std::filesystem::path folder, const Study& study, Earlier earlier)
+    : folder_(std::move(folder)), metrics_(study.metrics.size()) {
+  std::error_code error;
+  std::filesystem::create_directories(folder_ / points_folder, error);
+  if (error) fail_write(folder_, error.message());
+  const FolderLock lock(folder_);
+  const nlohmann::json there = read_json(folder_ / study_file);
+  if (there.is_object()) {
+    const bool is_same = there.value("digest", "") == study.digest;
+    if (earlier == Earlier::refused) {
+      fail("study-there", fmt::format("{} has results of a study already", folder_.string()), SourcePlace::named("--out"),
+           is_same ? "--resume goes on with it" : "give another folder, or remove this one");
+    }
+    if (!is_same) {
+      fail("other-study",
+           fmt::format("{} has results of {}, which is another study or was changed since", folder_.string(),
+                       in_quotes(there.value("file", ""))),
+           SourcePlace::named("--out"), "give another folder");
+    }
+    return;
+  }
+  write_file(folder_ / study_file,
+             nlohmann::ordered_json{{"name", study.name}, {"file", study.file}, {"digest", study.digest}}.dump(2) + "\n");
+}
+
+std::filesystem::path StudyFolder::path_of(std::size_t number) const {
+  return folder_ / points_folder / fmt::format("{:06}.json", number);
+}
+
+std::optional<StudyRecord> StudyFolder::record(std::size_t number) const {
+  const nlohmann::json json = read_json(path_of(number));
+  if (!json.is_object()) return std::nullopt;
+  StudyRecord record;
+  if (const auto error = json.find("error"); error != json.end() && error->is_string()) {
+    record.error = error->get<std::string>();
+    return record;
+  }
+  const auto values = json.find("values");
+  const auto fingerprint = json.find("fingerprint");
+  if (values == json.end() || !values->is_array() || values->size() != metrics_) return std::nullopt;
+  if (fingerprint == json.end() || !fingerprint->is_string()) return std::nullopt;
+  record.fingerprint = fingerprint->get<std::string>();
+  for (const nlohmann::json& value : *values) {
+    if (!value.is_number() && !value.is_null()) return std::nullopt;
+    record.values.push_back(value.is_number() ? std::optional(value.get<double>()) : std::nullopt);
+  }
+  return record;
+}
+
+void StudyFolder::add(std::size_t number, const StudyRecord& record) const {
+  nlohmann::ordered_json json;
+  if (record.has_failed()) {
+    json["error"] = record.error;
+  } else {
+    json["fingerprint"] = record.fingerprint;
+    json["values"] = nlohmann::ordered_json::array();
+    for (const std::optional<double>& value : record.values)
+      json["values"].push_back(value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json());
+  }
+  write_file(path_of(number), json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+void StudyFolder::write_table(const Study& study, const std::vector<StudyPoint>& points,
+                              const std::vector<StudyRecord>& records) const {
+  const std::vector<std::string> names = study.names();
+  std::string header = "run,point,replicate,seed";
+  for (const std::string& name : names) header += ',' + name;
+  for (const StudyMetric& metric : study.metrics) header += ',' + metric.name;
+  header += ",fingerprint,error";
+  const FolderLock lock(folder_);
+  CsvFile table(folder_ / table_file, header);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const StudyPoint& point = points[i];
+    table.number(std::uint64_t{point.number}).number(std::uint64_t{point.number / study.replicates});
+    table.number(std::uint64_t{point.replicate}).number(point.seed);
+    for (const std::string& name : names) table.text(point.value_of(name));
+    for (std::size_t k = 0; k < metrics_; ++k)
+      table.number_if_known(records[i].values.empty() ? NAN : records[i].values[k].value_or(NAN));
+    table.text(records[i].fingerprint).text(records[i].error);
+    table.end_row();
+  }
+  table.commit();
+}
+
+}  // namespace weft

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/study/study_metric.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <variant>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/distribution.hpp"
+#include "tools/results/output_file.hpp"
+#include "tools/results/tables.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Numbers of a summary, nested ones joined by a dot.
+void flatten(const nlohmann::json& json, const std::string& prefix, std::vector<std::pair<std::string, double>>& figures) {
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_object()) flatten(value, prefix + key + '.', figures);
+    if (value.is_number()) figures.emplace_back(prefix + key, value.get<double>());
+  }
+}
+
+std::vector<std::pair<std::string, double>> figures_of(const RunSummary& summary) {
+  std::vector<std::pair<std::string, double>> figures;
+  flatten(nlohmann::json::parse(summary.to_json()), "", figures);
+  return figures;
+}
+
+/// What a table calls itself in a metric: "jobs" of jobs.csv.
+std::string_view table_name(std::string_view file) { return file.substr(0, file.find('.')); }
+
+std::optional<double> number_of(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> std::optional<double> {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Duration>) {
+          return value.in_ns();
+        } else if constexpr (std::is_arithmetic_v<Value>) {
+          return static_cast<double>(value);
+        } else {
+          return std::nullopt;
+        }
+      },
+      cell);
+}
+
+/// As a table writes it.
+std::string text_of(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> std::string {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, std::string_view>) {
+          return std::string(value);
+        } else if constexpr (std::is_same_v<Value, std::monostate>) {
+          return "";
+        } else if constexpr (std::is_same_v<Value, Duration>) {
+          return shortest(value.in_ns());
+        } else if constexpr (std::is_same_v<Value, double>) {
+          return shortest(value);
+        } else {
+          return fmt::to_string(value);
+        }
+      },
+      cell);
+}
+
+template <class Row>
+struct Condition {
+  Cell (*cell)(const Row& row);
+  std::string value;
+};
+
+/// A metric of this table's rows.
+template <class Row>
+struct Follower {
+  std::size_t metric = 0;
+  Cell (*cell)(const Row& row) = nullptr;
+  std::vector<Condition<Row>> where;
+};
+
+template <class Row>
+const Column<Row>* column_of(std::string_view name) {
+  for (const Column<Row>& column : TableOf<Row>::columns()) {
+    if (column.info.name == name) return &column;
+  }
+  return nullptr;
+}
+
+template <class Row>
+using Followers = std::vector<Follower<Row>>;
+
+/// Of all tables that a run fills.
+using AllFollowers =
+    std::tuple<Followers<JobRow>, Followers<AttemptRow>, Followers<ClusterRow>, Followers<IterationRow>, Followers<CommunicatorRow>,
+               Followers<CollectiveRow>, Followers<FlowRow>, Followers<LinkRow>, Followers<PauseStormRow>, Followers<EventRow>,
+               Followers<CongestionRow>, Followers<CongestedJobRow>>;
+
+/// Calls `call` with the followers of each table, as a type's value.
+template <class Call>
+void for_each_table(AllFollowers& all, const Call& call) {
+  std::apply([&](auto&... followers) { (call(followers), ...); }, all);
+}
+
+/// The follower of a metric in the table that its column names. Throws InputError.
+void follow(const StudyMetric& metric, std::size_t number, const SourcePlace& place, AllFollowers& all) {
+  const std::size_t dot = metric.column.find('.');
+  const std::string table = metric.column.substr(0, dot);
+  const std::string name = dot == std::string::npos ? "" : metric.column.substr(dot + 1);
+  std::vector<std::string> tables;
+  bool is_found = false;
+  for_each_table(all, [&]<class Row>(Followers<Row>& followers) {
+    const std::string_view own = table_name(TableOf<Row>::info.file);
+    tables.emplace_back(own);
+    if (own != table) return;
+    is_found = true;
+    std::vector<std::string> columns;
+    for (const Column<Row>& column : TableOf<Row>::columns()) columns.emplace_back(column.info.name);
+    const auto find = [&](const std::string& wanted) {
+      const Column<Row>* column = column_of<Row>(wanted);
+      if (column == nullptr) {
+        fail("unknown-column", fmt::format("{} has no column {}", TableOf<Row>::info.file, in_quotes(wanted)), place,
+             suggestion(wanted, columns, "column"));
+      }
+      return column->cell;
+    };
+    Follower<Row> follower{number, find(name), {}};
+    if (std::holds_alternative<std::string_view>(follower.cell(Row{})) && metric.statistic != Statistic::count) {
+      fail("not-a-number", fmt::format("{} of {} holds texts", in_quotes(name), TableOf<Row>::info.file), place,
+           "write statistic: COUNT to count its rows");
+    }
+    for (const auto& [column, value] : metric.where) follower.where.push_back({find(column), value});
+    followers.push_back(std::move(follower));
+  });
+  if (is_found) return;
+  fail("unknown-column", fmt::format("there is no table {}", in_quotes(table)), place,
+       suggestion(table, tables, "table") + "; write column: \"jobs.wait_s\"");
+}
+
+std::optional<double> boiled_down(const std::vector<double>& numbers, Statistic statistic) {
+  if (statistic == Statistic::count) return static_cast<double>(numbers.size());
+  if (numbers.empty()) return std::nullopt;
+  double sum = 0;
+  for (const double number : numbers) sum += number;
+  const auto percentile = [&](double percent) {
+    Distribution distribution;
+    for (const double number : numbers) distribution.add(number);
+    return distribution.percentile(percent);
+  };
+  switch (statistic) {
+    case Statistic::min:
+      return std::ranges::min(numbers);
+    case Statistic::max:
+      return std::ranges::max(numbers);
+    case Statistic::sum:
+      return sum;
+    case Statistic::p50:
+      return percentile(50);
+    case Statistic::p90:
+      return percentile(90);
+    case Statistic::p99:
+      return percentile(99);
+    case Statistic::mean:
+    case Statistic::count:
+      break;
+  }
+  return sum / static_cast<double>(numbers.size());
+}
+
+}  // namespace
+
+struct MetricSink::Followed {
+  std::vector<StudyMetric> metrics;
+  AllFollowers followers;
+  std::vector<std::vector<double>> numbers;  ///< by metric
+
+  template <class Row>
+  void take(const Row& row) {
+    for (const Follower<Row>& follower : std::get<Followers<Row>>(followers)) {
+      const bool counts = std::ranges::all_of(
+          follower.where, [&](const Condition<Row>& condition) { return text_of(condition.cell(row)) == condition.value; });
+      if (!counts) continue;
+      const Cell cell = follower.cell(row);
+      if (std::holds_alternative<std::monostate>(cell)) continue;
+      numbers[follower.metric].push_back(number_of(cell).value_or(0));
+    }
+  }
+};
+
+std::vector<std::string> summary_figures() {
+  RunSummary all;
+  all.stopped_at = Time::zero();
+  all.jobs_cancelled = all.flaps = all.elastic_restarts = 1;
+  all.wait_s = all.jct_s = all.iteration_s = all.fct_s = all.slowdown = Percentiles{};
+  all.fast_forward.emplace();
+  all.aligned_mean_iteration_s = 0;
+  all.ranks_simulated = all.ranks_total = all.flows_simulated = all.ranks_simulated_if_sprayed = 1;
+  all.congestion.emplace();
+  all.congestion->longest.emplace();
+  all.packets.emplace();
+  all.packets->lossless_drops = 1;
+  all.busiest_link = "a";
+  std::vector<std::string> names;
+  for (const auto& [name, value] : figures_of(all)) names.push_back(name);
+  return names;
+}
+
+void check_metric(const StudyMetric& metric, const SourcePlace& place) {
+  AllFollowers followers;
+  if (!metric.column.empty()) return follow(metric, 0, place, followers);
+  const std::vector<std::string> figures = summary_figures();
+  // Shares of communicators go by the names that workloads give them.
+  if (std::ranges::find(figures, metric.name) != figures.end() || metric.name.starts_with("exposed_comm_share_by_communicator."))
+    return;
+  fail("unknown-metric", fmt::format("summary.json has no figure {}", in_quotes(metric.name)), place,
+       suggestion(metric.name, figures, "figure"));
+}
+
+MetricSink::MetricSink(const std::vector<StudyMetric>& metrics) : followed_(std::make_unique<Followed>()) {
+  followed_->metrics = metrics;
+  followed_->numbers.resize(metrics.size());
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (!metrics[i].column.empty()) follow(metrics[i], i, SourcePlace::named(metrics[i].name), followed_->followers);
+  }
+}
+
+MetricSink::~MetricSink() = default;
+
+ResultSink::Needs MetricSink::needs() const {
+  return {.origins = !std::get<Followers<FlowRow>>(followed_->followers).empty(),
+          .collectives = !std::get<Followers<CollectiveRow>>(followed_->followers).empty()};
+}
+
+void MetricSink::begin() {
+  for (std::vector<double>& numbers : followed_->numbers) numbers.clear();
+}
+
+void MetricSink::add_job(const JobRow& row) { followed_->take(row); }
+void MetricSink::add_attempt(const AttemptRow& row) { followed_->take(row); }
+void MetricSink::add_cluster(const ClusterRow& row) { followed_->take(row); }
+void MetricSink::add_iteration(const IterationRow& row) { followed_->take(row); }
+void MetricSink::add_communicator(const CommunicatorRow& row) { followed_->take(row); }
+void MetricSink::add_collective(const CollectiveRow& row) { followed_->take(row); }
+void MetricSink::add_flow(const FlowRow& row) { followed_->take(row); }
+void MetricSink::add_link(const LinkRow& row) { followed_->take(row); }
+void MetricSink::add_pause_storm(const PauseStormRow& row) { followed_->take(row); }
+void MetricSink::add_event(const EventRow& row) { followed_->take(row); }
+void MetricSink::add_congestion(const CongestionRow& row) { followed_->take(row); }
+void MetricSink::add_congested_job(const CongestedJobRow& row) { followed_->take(row); }
+
+std::vector<std::optional<double>> MetricSink::values(const RunSummary& summary) const {
+  const std::vector<std::pair<std::string, double>> figures = figures_of(summary);
+  std::vector<std::optional<double>> values;
+  for (std::size_t i = 0; i < followed_->metrics.size(); ++i) {
+    const StudyMetric& metric = followed_->metrics[i];
+    if (!metric.column.empty()) {
+      values.push_back(boiled_down(followed_->numbers[i], metric.statistic));
+      continue;
+    }
+    const auto found = std::ranges::find(figures, metric.name, &std::pair<std::string, double>::first);
+    values.push_back(found == figures.end() ? std::nullopt : std::optional(found->second));
+  }
+  return values;
+}
+
+}  // namespace weft

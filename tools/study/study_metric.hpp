@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Study metric: a number that a run comes to - a figure of its summary, or a column of a table,
+// boiled down.
+//
+// Where it sits: a study has several; MetricSink takes what the run tells.
+// Model: figures are those of summary.json by the names of its fields, nested ones joined by a dot.
+// Columns are those of the tables that a run may write, whether it writes them or not; rows count
+// of which all conditions hold, and cells that are empty do not count. Percentiles are interpolated
+// (core/values/distribution). A metric of which a run tells nothing is none.
+// Threads: as ResultSink.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/text/diagnostics_fwd.hpp"
+#include "tools/results/result_sink.hpp"
+#include "tools/results/run_summary.hpp"
+
+namespace weft {
+
+enum class Statistic : std::uint8_t { mean, min, max, sum, count, p50, p90, p99 };
+
+struct StudyMetric {
+  std::string name;
+  std::string column = {};  ///< "jobs.wait_s"; empty: the figure of the summary of this name
+  Statistic statistic = Statistic::mean;
+  std::vector<std::pair<std::string, std::string>> where = {};  ///< column, value
+};
+
+/// Throws InputError [unknown-metric], [unknown-column], [not-a-number] at `place`.
+void check_metric(const StudyMetric& metric, const SourcePlace& place);
+
+/// Figures that a summary may have.
+std::vector<std::string> summary_figures();
+
+class MetricSink final : public ResultSink {
+ public:
+  /// Requires: check_metric() passes all.
+  explicit MetricSink(const std::vector<StudyMetric>& metrics);
+  ~MetricSink() override;
+
+  Needs needs() const override;
+  void begin() override;
+  void add_job(const JobRow& row) override;
+  void add_attempt(const AttemptRow& row) override;
+  void add_cluster(const ClusterRow& row) override;
+  void add_iteration(const IterationRow& row) override;
+  void add_communicator(const CommunicatorRow& row) override;
+  void add_collective(const CollectiveRow& row) override;
+  void add_flow(const FlowRow& row) override;
+  void add_link(const LinkRow& row) override;
+  void add_pause_storm(const PauseStormRow& row) override;
+  void add_event(const EventRow& row) override;
+  void add_congestion(const CongestionRow& row) override;
+  void add_congested_job(const CongestedJobRow& row) override;
+
+  /// By metric, when the run is over.
+  std::vector<std::optional<double>> values(const RunSummary& summary) const;
+
+ private:
+  struct Followed;
+  std::unique_ptr<Followed> followed_;
+};
+
+}  // namespace weft

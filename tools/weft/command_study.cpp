@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft study`: one question, asked of many runs.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
+#include "tools/study/study_runner.hpp"
+#include "tools/weft/commands.hpp"
+#include "tools/weft/progress.hpp"
+#include "tools/weft/study_text.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Set by the first Ctrl-C; the second one ends the process at once.
+std::atomic<bool> study_interrupted{false};
+
+extern "C" void on_study_interrupt(int signal) {
+  study_interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
+
+struct StudyFlags {
+  std::string file;
+  std::string out;
+  std::string points;
+  std::uint32_t threads = 0;
+  bool resume = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// "2/5": the second of five shares.
+void take_share(const std::string& text, StudyOptions& options) {
+  if (text.empty()) return;
+  const char* end = text.data() + text.size();
+  const auto [slash, error] = std::from_chars(text.data(), end, options.share);
+  bool is_share = error == std::errc() && slash != end && *slash == '/';
+  if (is_share) {
+    const auto [stop, other] = std::from_chars(slash + 1, end, options.shares);
+    is_share = other == std::errc() && stop == end && options.share >= 1 && options.share <= options.shares;
+  }
+  if (!is_share) {
+    fail("bad-value", fmt::format("--points is {}, and a share such as 2/5", in_quotes(text)), SourcePlace::named("--points"),
+         "2/5 is every fifth run, from the second on");
+  }
+}
+
+int carry_out_study(const StudyFlags& flags) {
+  const Study study = read_study(flags.file);
+  StudyOptions options;
+  options.out = flags.out.empty() ? study.name : flags.out;
+  options.threads = flags.threads;
+  options.interrupt = &study_interrupted;
+  take_share(flags.points, options);
+  // Shares meet in a folder, whoever comes first.
+  options.earlier = flags.resume || !flags.points.empty() ? StudyFolder::Earlier::kept : StudyFolder::Earlier::refused;
+  ProgressLine line(stderr_is_terminal() && !flags.quiet);
+  options.progress = [&line](const StudyProgress& progress) { line.show(study_progress_text(progress, line.elapsed_s())); };
+  std::signal(SIGINT, on_study_interrupt);
+  std::signal(SIGTERM, on_study_interrupt);
+  const StudyResult result = run_study(study, options);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  line.clear();
+  std::cout << (flags.json ? study_json(study, result).dump(2) + "\n" : study_page(study, result));
+  if (study_interrupted) {
+    std::fprintf(stderr, "interrupted: %s had not ended; --resume goes on\n", counted(result.missing(), "run", "runs").c_str());
+    return exit_interrupted;
+  }
+  if (!flags.json) {
+    std::cout << (result.missing() > 0 ? fmt::format("\n{} of other shares are missing; {}/study.csv comes with the last one\n",
+                                                     counted(result.missing(), "run", "runs"), options.out)
+                                       : fmt::format("\nresults in {}/study.csv\n", options.out));
+  }
+  return result.failed() > 0 ? exit_no : exit_done;
+}
+
+}  // namespace
+
+void add_study_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("study", "Ask one question of many runs that differ in little");
+  auto flags = std::make_shared<StudyFlags>();
+  command->add_option("study", flags->file, "What is varied, and what is noted of each run")
+      ->type_name("STUDY.textproto")
+      ->required();
+  command->add_option("--out", flags->out, "Folder for the results; default: the study's name")->type_name("DIR");
+  command->add_flag("--resume", flags->resume, "Go on with what is in the folder: runs that have ended are not repeated");
+  command
+      ->add_option("--points", flags->points,
+                   "Only every N-th run, from the I-th on; several such calls, on any machines that share the folder, make up the "
+                   "study. Runs that have ended are not repeated")
+      ->type_name("I/N");
+  command
+      ->add_option("--threads", flags->threads,
+                   "Threads, over which runs are shared out; 0: all cores. Results do not depend on them")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--json", flags->json, "Print JSON");
+  command->add_flag("--quiet", flags->quiet, "No progress line");
+  command->footer(
+      "Examples:\n"
+      "  weft study buffers.textproto\n"
+      "  weft study buffers.textproto --out=runs/buffers --resume\n"
+      "  weft study buffers.textproto --out=/shared/buffers --points=1/4\n"
+      "Results: study.csv in --out, a row for each run, once all have ended; points/ has a file for each run as soon as it has\n"
+      "ended. A run that fails is a row with its error, and the exit status is 1 then.");
+  command->callback([flags, &action] { action = [flags] { return carry_out_study(*flags); }; });
+}
+
+}  // namespace weft

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/weft/study_text.hpp"
+
+#include <boost/math/distributions/students_t.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/text/counted.hpp"
+#include "core/text/readable.hpp"
+#include "tools/weft/aligned_rows.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::size_t errors_shown_max = 5;
+
+/// Of the replicates of a point.
+struct Estimate {
+  double mean = 0;
+  std::optional<double> half_width;  ///< of the interval that has the mean with 95 %; none of one run
+};
+
+std::optional<Estimate> estimate_of(const std::vector<double>& values) {
+  constexpr double tail = 0.025;
+  if (values.empty()) return std::nullopt;
+  const auto count = static_cast<double>(values.size());
+  Estimate estimate;
+  for (const double value : values) estimate.mean += value / count;
+  if (values.size() == 1) return estimate;
+  double squares = 0;
+  for (const double value : values) squares += (value - estimate.mean) * (value - estimate.mean);
+  const double t = boost::math::quantile(boost::math::complement(boost::math::students_t(count - 1), tail));
+  estimate.half_width = t * std::sqrt(squares / (count - 1) / count);
+  return estimate;
+}
+
+/// What a metric came to in the runs of a point.
+std::vector<double> values_of(const Study& study, const StudyResult& result, std::size_t point, std::size_t metric) {
+  std::vector<double> values;
+  for (std::size_t i = point * study.replicates; i < (point + 1) * study.replicates; ++i) {
+    const std::optional<StudyRecord>& record = result.records[i];
+    if (record && !record->has_failed() && record->values[metric]) values.push_back(*record->values[metric]);
+  }
+  return values;
+}
+
+/// Times, by the names of their metrics, in the unit that suits them.
+std::string number_text(double number, const std::string& name, int digits) {
+  constexpr double ns = 1e-9;
+  if (name.ends_with("_s")) return readable(number);
+  if (name.ends_with("_ns")) return readable(number * ns);
+  return fmt::format("{:.{}g}", number, digits);
+}
+
+std::string text_of(const std::optional<Estimate>& estimate, const std::string& name) {
+  constexpr int mean_digits = 6;
+  constexpr int half_width_digits = 2;
+  if (!estimate) return "-";
+  const std::string mean = number_text(estimate->mean, name, mean_digits);
+  if (!estimate->half_width) return mean;
+  return mean + " +- " + number_text(*estimate->half_width, name, half_width_digits);
+}
+
+std::string fate_of(const Study& study, const StudyResult& result, std::size_t point) {
+  std::uint64_t failed = 0;
+  std::uint64_t missing = 0;
+  for (std::size_t i = point * study.replicates; i < (point + 1) * study.replicates; ++i) {
+    if (!result.records[i]) ++missing;
+    if (result.records[i] && result.records[i]->has_failed()) ++failed;
+  }
+  if (failed > 0) return failed == study.replicates ? "failed" : fmt::format("{} failed", failed);
+  if (missing > 0) return missing == study.replicates ? "not run" : fmt::format("{} not run", missing);
+  return "";
+}
+
+}  // namespace
+
+std::string study_page(const Study& study, const StudyResult& result) {
+  const std::vector<std::string> names = study.names();
+  std::vector<std::vector<std::string>> rows(1);
+  rows.front() = {"point"};
+  rows.front().insert(rows.front().end(), names.begin(), names.end());
+  for (const StudyMetric& metric : study.metrics) rows.front().push_back(metric.name);
+  const std::size_t points = result.points.size() / study.replicates;
+  for (std::size_t point = 0; point < points; ++point) {
+    std::vector<std::string>& row = rows.emplace_back();
+    row.push_back(std::to_string(point));
+    for (const std::string& name : names) {
+      const std::string value = result.points[point * study.replicates].value_of(name);
+      row.push_back(value.empty() ? "-" : value);
+    }
+    for (std::size_t metric = 0; metric < study.metrics.size(); ++metric)
+      row.push_back(text_of(estimate_of(values_of(study, result, point, metric)), study.metrics[metric].name));
+    if (const std::string fate = fate_of(study, result, point); !fate.empty()) row.push_back(fate);
+  }
+  std::string text = study.question.empty() ? study.name + "\n" : study.question + "\n";
+  text += counted(points, "point", "points");
+  if (study.replicates > 1) text += fmt::format(", {} runs each; +- has the mean with 95 %", study.replicates);
+  text += "\n\n" + aligned_rows(rows, "  ");
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < result.records.size() && shown < errors_shown_max; ++i) {
+    if (!result.records[i] || !result.records[i]->has_failed()) continue;
+    text += fmt::format("{}run {} failed: {}\n", shown == 0 ? "\n" : "", i, result.records[i]->error);
+    ++shown;
+  }
+  return text;
+}
+
+nlohmann::ordered_json study_json(const Study& study, const StudyResult& result) {
+  nlohmann::ordered_json json = {{"name", study.name},           {"question", study.question},
+                                 {"runs", result.points.size()}, {"failed", result.failed()},
+                                 {"missing", result.missing()},  {"points", nlohmann::ordered_json::array()}};
+  for (std::size_t point = 0; point * study.replicates < result.points.size(); ++point) {
+    nlohmann::ordered_json entry;
+    for (const StudySetting& setting : result.points[point * study.replicates].settings) entry["set"][setting.name] = setting.value;
+    for (std::size_t metric = 0; metric < study.metrics.size(); ++metric) {
+      const std::optional<Estimate> estimate = estimate_of(values_of(study, result, point, metric));
+      nlohmann::ordered_json& to = entry["metrics"][study.metrics[metric].name];
+      if (!estimate) continue;
+      to["mean"] = estimate->mean;
+      if (estimate->half_width) to["half_width"] = *estimate->half_width;
+    }
+    json["points"].push_back(entry);
+  }
+  return json;
+}
+
+std::string study_progress_text(const StudyProgress& progress, double elapsed_s) {
+  const double share = progress.total > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.total) : 1;
+  std::string text = fmt::format("{:3.0f} % of {}", 100 * share, counted(progress.total, "run", "runs"));
+  if (progress.failed > 0) text += fmt::format(", {} failed", progress.failed);
+  const std::uint64_t here = progress.done - progress.before;
+  if (here > 0 && progress.done < progress.total) {
+    const double each_s = elapsed_s / static_cast<double>(here);
+    text += fmt::format("  {} left", readable(each_s * static_cast<double>(progress.total - progress.done)));
+  }
+  return text;
+}
+
+}  // namespace weft
