@@ -24,7 +24,8 @@ constexpr std::size_t errors_shown_max = 5;
 /// Of the replicates of a point.
 struct Estimate {
   double mean = 0;
-  std::optional<double> half_width;  ///< of the interval that has the mean with 95 %; none of one run
+  /// Of the interval that has the mean with 95 %; none of one run.
+  std::optional<double> half_width;
 };
 
 std::optional<Estimate> estimate_of(const std::vector<double>& values) {
@@ -37,7 +38,10 @@ std::optional<Estimate> estimate_of(const std::vector<double>& values) {
   double squares = 0;
   for (const double value : values) squares += (value - estimate.mean) * (value - estimate.mean);
   const double t = boost::math::quantile(boost::math::complement(boost::math::students_t(count - 1), tail));
-  estimate.half_width = t * std::sqrt(squares / (count - 1) / count);
+  const double half_width = t * std::sqrt(squares / (count - 1) / count);
+  // Less than this is how sums are rounded.
+  constexpr double rounding = 1e-12;
+  estimate.half_width = half_width < rounding * std::abs(estimate.mean) ? 0 : half_width;
   return estimate;
 }
 
@@ -65,7 +69,7 @@ std::string text_of(const std::optional<Estimate>& estimate, const std::string& 
   if (!estimate) return "-";
   const std::string mean = number_text(estimate->mean, name, mean_digits);
   if (!estimate->half_width) return mean;
-  return mean + " +- " + number_text(*estimate->half_width, name, half_width_digits);
+  return mean + " +- " + (*estimate->half_width > 0 ? number_text(*estimate->half_width, name, half_width_digits) : "0");
 }
 
 std::string fate_of(const Study& study, const StudyResult& result, std::size_t point) {
