@@ -204,7 +204,7 @@ std::vector<std::string> summary_figures() {
   all.aligned_mean_iteration_s = 0;
   all.ranks_simulated = all.ranks_total = all.flows_simulated = all.ranks_simulated_if_sprayed = 1;
   all.congestion.emplace();
-  all.congestion->longest.emplace();
+  all.congestion->longest = CongestionSummary::Longest{};
   all.packets.emplace();
   all.packets->lossless_drops = 1;
   all.busiest_link = "a";
