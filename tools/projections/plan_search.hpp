@@ -10,7 +10,8 @@
 //   4. the first of them simulated in flow mode, with what stays inside hosts combined, and put in
 //      the order of what came out. Rings of replicas of which a host has four at most send 8
 //      messages for all rounds, under ZeRO 3 16 (host/collectives/ring). Without neighbours, under
-//      ZeRO 3 8 and 16 layers stand for 32 and more, and the iteration goes on as they differ
+//      ZeRO 3 without a pipeline and without BLOCK recomputation, 8 and 16 layers alike stand for
+//      32 and more, and the iteration goes on as they differ
 // Pareto: plans of which no other takes less memory and no more time.
 // Threads: one caller; plans are shared out over threads and each is a function of itself alone.
 #pragma once

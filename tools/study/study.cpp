@@ -2,21 +2,25 @@
 #include "tools/study/study.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include "core/check.hpp"
 #include "core/text/manifest.hpp"
+#include "core/text/plain_number.hpp"
 #include "core/text/source_text.hpp"
 #include "core/text/textproto.hpp"
 #include "core/text/textproto_settings.hpp"
+#include "core/text/version.hpp"
 #include "core/values/random.hpp"
+#include "scheduler/policies/policy.hpp"
+#include "tools/results/output_file.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/study/study.pb.h"
 #include "tools/study/study_points.hpp"
@@ -50,14 +54,51 @@ bool is_file_flag(std::string_view name) {
 
 template <class Number>
 Number whole_number(const StudySetting& setting, const SourcePlace& place) {
-  Number number = 0;
-  const char* end = setting.value.data() + setting.value.size();
-  const auto [stop, error] = std::from_chars(setting.value.data(), end, number);
-  if (error != std::errc() || stop != end || number == 0) {
+  const std::optional<Number> number = plain_number<Number>(setting.value);
+  if (!number || *number == 0) {
     fail("bad-value", fmt::format("{} is {}, and a whole number above 0", setting.name, in_quotes(setting.value)), place,
          "write value: \"8\"");
   }
-  return number;
+  return *number;
+}
+
+bool is_whole_flag(std::string_view name) { return name == "iterations" || name == "hosts" || name == "gpus_per_host"; }
+
+/// Columns of study.csv that are no metric's.
+bool is_reserved(std::string_view name) {
+  return name == "run" || name == "point" || name == "replicate" || name == "seed" || name == "fingerprint" || name == "error";
+}
+
+bool is_plain_name(std::string_view name) {
+  return std::ranges::all_of(name, [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
+           std::string_view("_.+-").find(letter) != std::string_view::npos;
+  });
+}
+
+/// The table's row of a parameter; null: there is none.
+const ParamSpec* spec_of(const Parameters& parameters, const std::string& name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string::npos) return nullptr;
+  const std::string module = name.substr(0, dot) == "topology" ? parameters.builder() : name.substr(0, dot);
+  if (!parameters.has(module)) return nullptr;
+  for (const ParamSpec& spec : parameters.of(module).table()) {
+    if (spec.name == std::string_view(name).substr(dot + 1)) return &spec;
+  }
+  return nullptr;
+}
+
+bool is_number(const ParamSpec& spec) {
+  return spec.kind == ParamKind::integer || spec.kind == ParamKind::real || spec.kind == ParamKind::duration ||
+         spec.kind == ParamKind::bytes || spec.kind == ParamKind::bandwidth || spec.kind == ParamKind::length;
+}
+
+/// Of all inputs that the scenario was read from, and the program that reads them.
+std::string digest_of(const SourceText& source, const Scenario& base) {
+  std::string all = sha256_hex(source.text()) + version_text();
+  const nlohmann::json manifest = nlohmann::json::parse(base.manifest.to_json());
+  for (const nlohmann::json& input : manifest.value("inputs", nlohmann::json::array())) all += input.value("sha256", "");
+  return sha256_hex(all);
 }
 
 class StudyReader {
@@ -65,7 +106,6 @@ class StudyReader {
   explicit StudyReader(const std::string& path) : source_(SourceText::read(path)), document_(source_, message_, diagnostics_) {
     diagnostics_.throw_if_errors();
     study_.file = path;
-    study_.digest = sha256_hex(source_.text());
     study_.name = message_.name().empty() ? std::filesystem::path(path).stem().string() : message_.name();
     study_.question = message_.question();
   }
@@ -77,9 +117,14 @@ class StudyReader {
     for (int i = 0; i < message_.point_size(); ++i) read_point(i);
     read_sampling();
     check_names();
+    const Parameters of_all_runs;
+    check_values(of_all_runs, [&](const std::string& module) { return module.empty() || of_all_runs.has(module); });
     diagnostics_.throw_if_errors();
-    const Scenario base = load_scenario(study_.base, Probing::forbidden);
-    check_values(base);
+    const Scenario base = load_first_point();
+    study_.digest = digest_of(source_, base);
+    fill_ranges(base.parameters);
+    check_aliases(base.parameters);
+    check_values(base.parameters, [&](const std::string& module) { return !module.empty() && !of_all_runs.has(module); });
     for (int i = 0; i < message_.metric_size(); ++i) read_metric(i);
     if (study_.metrics.empty()) {
       diagnostics_.error("missing-field", "the study has no metric", source_.whole_file(),
@@ -93,7 +138,8 @@ class StudyReader {
  private:
   /// A value as it is looked up from where the program runs.
   std::string value_of(const std::string& name, const std::string& value) const {
-    if (!is_file_flag(name) || value.empty() || std::filesystem::path(value).is_absolute()) return value;
+    const bool is_file = is_file_flag(name) || Parameters().is_file(name);
+    if (!is_file || value.empty() || std::filesystem::path(value).is_absolute()) return value;
     return (std::filesystem::path(study_.file).parent_path() / value).string();
   }
 
@@ -114,10 +160,10 @@ class StudyReader {
     if (base.has_iterations()) study_.base.iterations = base.iterations();
     if (base.has_hosts()) study_.base.hosts = base.hosts();
     if (base.has_gpus_per_host()) study_.base.gpus_per_host = base.gpus_per_host();
-    for_each_setting(base, places, diagnostics_,
-                     [&](const std::string& name, const std::string& value, const SourcePlace& /*place*/) {
-                       study_.base.settings.push_back(fmt::format("{}={}", name, value));
-                     });
+    for_each_setting(base, places, diagnostics_, [&](const std::string& name, const std::string& value, const SourcePlace& place) {
+      name_places_.emplace(name, place);
+      study_.base.settings.push_back(fmt::format("{}={}", name, value_of(name, value)));
+    });
   }
 
   void read_seeds() {
@@ -128,6 +174,85 @@ class StudyReader {
       diagnostics_.error("out-of-range",
                          fmt::format("replicates is {}, and a number from 1 to {}", study_.replicates, replicates_max),
                          document_.places().of(message_, "replicates"), "write 1 for one run of each point");
+    }
+    if (study_.seed > std::numeric_limits<std::uint64_t>::max() - study_.replicates) {
+      diagnostics_.error("out-of-range", "no seeds are left for all replicates", document_.places().of(message_, "seed"),
+                         "write a smaller one");
+    }
+  }
+
+  /// The first value of everything.
+  StudyPoint first_point() const {
+    StudyPoint point{.number = 0, .replicate = 0, .seed = study_.seed};
+    for (const StudyAxis& axis : study_.axes) {
+      for (std::size_t i = 0; i < axis.names.size(); ++i) point.settings.push_back({axis.names[i], axis.values.front()[i]});
+    }
+    if (!study_.listed.empty()) point.settings = study_.listed.front();
+    return point;
+  }
+
+  /// Now that it is known what parameters they are of.
+  void fill_ranges(const Parameters& parameters) {
+    for (StudyAxis& axis : study_.axes) {
+      if (!axis.range) continue;
+      const std::string& name = axis.names.front();
+      axis.range->spec = spec_of(parameters, name);
+      const bool has_numbers = axis.range->spec != nullptr
+                                   ? is_number(*axis.range->spec) || axis.range->spec->kind == ParamKind::text
+                                   : is_whole_flag(name);
+      if (!has_numbers) {
+        if (axis.range->spec != nullptr || text_flag(name) != nullptr || name == "preset") {
+          diagnostics_.error("bad-axis", fmt::format("{} is no number, and has no range", in_quotes(name)), name_places_.at(name),
+                             "give value: \"...\" as often as there are values");
+        }
+        continue;  // Names that nothing has are told of with their values.
+      }
+      try {
+        for (const std::vector<std::string>& end : axis.values)
+          check_value({name, end.front()}, parameters, range_places_.at(name));
+      } catch (const InputError&) {
+        continue;  // Told of with the values.
+      }
+      if (axis.range->values == 0) continue;
+      axis.values.clear();
+      for (std::uint32_t k = 0; k < axis.range->values; ++k) {
+        std::string value = axis.range->value_at(static_cast<double>(k) / (axis.range->values - 1));
+        const bool is_twice = std::ranges::any_of(axis.values, [&](const auto& other) { return other.front() == value; });
+        if (is_twice) {
+          diagnostics_.error("bad-axis",
+                             fmt::format("{} has fewer values between the ends than {}", in_quotes(name), axis.range->values),
+                             range_places_.at(name), "write fewer values");
+          break;
+        }
+        try {
+          check_value({name, value}, parameters, range_places_.at(name));
+        } catch (const InputError& error) {
+          for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics_.add(diagnostic);
+        }
+        axis.values.push_back({std::move(value)});
+      }
+    }
+  }
+
+  /// "topology" stands for the name of the builder.
+  void check_aliases(const Parameters& parameters) {
+    for (const std::string& name : study_.names()) {
+      if (!name.starts_with("topology.")) continue;
+      const std::string other = parameters.builder() + name.substr(std::string_view("topology").size());
+      if (name_places_.contains(other)) {
+        diagnostics_.error("duplicate-setting", fmt::format("{} is {}", in_quotes(name), in_quotes(other)), name_places_.at(name),
+                           "keep one of the two");
+      }
+    }
+  }
+
+  static void check_value(const StudySetting& setting, Parameters parameters, const SourcePlace& place) {
+    if (setting.name.find('.') == std::string::npos && setting.name != "preset") {
+      RunFlags flags;
+      apply(setting, flags, place);
+      if (setting.name == "scheduler") find_module(scheduling_policies(), setting.value, place);
+    } else {
+      parameters.apply(setting.name, setting.value, place);
     }
   }
 
@@ -182,14 +307,17 @@ class StudyReader {
     const study::Range& range = from.range();
     const SourcePlace place = places.of(from, "range");
     const bool is_hypercube = message_.sampling() == study::LATIN_HYPERCUBE;
+    range_places_.emplace(from.name(), place);
     axis.range = {.from = range.from(),
                   .to = range.to(),
                   .unit = range.unit(),
                   .values = range.values(),
-                  .is_log = range.scale() == study::LOG,
-                  .is_whole = range.whole()};
+                  .is_log = range.scale() == study::LOG};
     if (!std::isfinite(range.from()) || !std::isfinite(range.to()) || range.from() == range.to()) {
       diagnostics_.error("bad-axis", "a range has two ends that differ", place, "write range { from: 1 to: 16 values: 5 }");
+    } else if (!study::Scale_IsValid(range.scale())) {
+      diagnostics_.error("bad-axis", fmt::format("there is no scale {}", static_cast<int>(range.scale())), place,
+                         "scales are LINEAR and LOG");
     } else if (axis.range->is_log && (range.from() <= 0 || range.to() <= 0)) {
       diagnostics_.error("bad-axis", "equal ratios have ends above 0", place, "write scale: LINEAR, or other ends");
     } else if (is_hypercube == (range.values() > 0) || range.values() == 1) {
@@ -197,17 +325,12 @@ class StudyReader {
                          is_hypercube ? "LATIN_HYPERCUBE draws from all of a range, which has no values"
                                       : fmt::format("a range of {} values has no two ends", range.values()),
                          place, is_hypercube ? "drop values" : "write values: 5, 2 at least");
-    }
-    if (range.values() > range_values_max) {
+    } else if (range.values() > range_values_max) {
       diagnostics_.error("out-of-range", fmt::format("a range of {} values, more than {}", range.values(), range_values_max), place,
                          "write fewer, or sampling: LATIN_HYPERCUBE");
-      return;
     }
-    const std::uint32_t count = is_hypercube ? 2 : range.values();
-    for (std::uint32_t k = 0; k < count; ++k) {
-      axis.values.push_back({axis.range->value_at(count > 1 ? static_cast<double>(k) / (count - 1) : 0)});
-      note_value(from.name(), axis.values.back().front(), place);
-    }
+    axis.values = {{axis.range->value_at(0)}, {axis.range->value_at(1)}};
+    for (const std::vector<std::string>& end : axis.values) note_value(from.name(), end.front(), place);
   }
 
   void read_point(int i) {
@@ -224,6 +347,8 @@ class StudyReader {
 
   void read_sampling() {
     const SourcePlace place = document_.places().of(message_, "sampling");
+    if (!study::Sampling_IsValid(message_.sampling()))
+      diagnostics_.error("bad-value", "there is no such sampling", place, "it is GRID, ONE_AT_A_TIME or LATIN_HYPERCUBE");
     switch (message_.sampling()) {
       case study::ONE_AT_A_TIME:
         study_.sampling = Sampling::one_at_a_time;
@@ -269,22 +394,36 @@ class StudyReader {
     }
   }
 
-  /// Each value by itself, where that can be told without the others.
-  void check_values(const Scenario& base) {
+  /// What the base lacks the axes may give. Flags that stand for settings have their places.
+  Scenario load_first_point() {
+    try {
+      return load_scenario(flags_of(study_, first_point()), Probing::forbidden);
+    } catch (const InputError& error) {
+      constexpr std::string_view flag = "--set=";
+      for (Diagnostic diagnostic : error.diagnostics()) {
+        if (diagnostic.place.file.starts_with(flag)) {
+          const std::string name =
+              diagnostic.place.file.substr(flag.size(), diagnostic.place.file.find('=', flag.size()) - flag.size());
+          if (const auto found = name_places_.find(name); found != name_places_.end()) diagnostic.place = found->second;
+        }
+        diagnostics_.add(std::move(diagnostic));
+      }
+      diagnostics_.throw_if_errors();
+      throw;
+    }
+  }
+
+  /// Each value by itself, of modules that `is_checked`; of what is no module's "".
+  void check_values(const Parameters& parameters, const std::function<bool(const std::string& module)>& is_checked) {
     std::set<std::string> unknown;
     for (const auto& [setting, place] : value_places_) {
-      if (unknown.contains(setting.name)) continue;
+      const std::size_t dot = setting.name.find('.');
+      if (unknown.contains(setting.name) || !is_checked(dot == std::string::npos ? "" : setting.name.substr(0, dot))) continue;
       try {
-        if (setting.name.find('.') == std::string::npos && setting.name != "preset") {
-          RunFlags flags;
-          apply(setting, flags, place);
-        } else {
-          Parameters parameters = base.parameters;
-          parameters.apply(setting.name, setting.value, place);
-        }
+        check_value(setting, parameters, place);
       } catch (const InputError& error) {
         for (Diagnostic diagnostic : error.diagnostics()) {
-          if (diagnostic.code.starts_with("unknown")) {
+          if (diagnostic.code == "unknown-axis" || diagnostic.code == "unknown-param") {
             diagnostic.place = name_places_.at(setting.name);
             unknown.insert(setting.name);
           }
@@ -301,11 +440,27 @@ class StudyReader {
     StudyMetric metric;
     metric.name = from.name();
     metric.column = from.column();
-    metric.statistic = static_cast<Statistic>(from.statistic() == 0 ? 0 : from.statistic() - 1);
+    if (!study::Statistic_IsValid(from.statistic())) {
+      diagnostics_.error("bad-value", "there is no such statistic", places.of(from, "statistic"),
+                         "it is MEAN, MIN, MAX, SUM, COUNT, P50, P90 or P99");
+      return;
+    }
+    metric.statistic = from.statistic() == 0 ? Statistic::mean : static_cast<Statistic>(from.statistic() - 1);
     for (const study::Where& where : from.where()) metric.where.push_back({where.column(), where.value()});
     const SourcePlace whole = document_.places().of(message_, "metric", i);
     if (metric.name.empty()) {
       diagnostics_.error("missing-field", "the metric has no name", whole, "write name: \"makespan_s\"");
+      return;
+    }
+    const std::vector<std::string> names = study_.names();
+    if (!is_plain_name(metric.name) || is_reserved(metric.name) || std::ranges::find(names, metric.name) != names.end()) {
+      diagnostics_.error("bad-name", fmt::format("a metric cannot be called {}", in_quotes(metric.name)), places.of(from, "name"),
+                         "it is a column of study.csv: letters, digits and _.+-, and no other column's name");
+      return;
+    }
+    if (metric.column.empty() && (from.statistic() != 0 || from.where_size() > 0)) {
+      diagnostics_.error("unused-field", "statistic and where are of a table's column, and this is a figure of summary.json", whole,
+                         "write column: \"jobs.wait_s\", or drop them");
       return;
     }
     if (std::ranges::find(study_.metrics, metric.name, &StudyMetric::name) != study_.metrics.end())
@@ -337,19 +492,22 @@ class StudyReader {
   TextprotoDocument document_;
   Study study_;
   std::map<std::string, SourcePlace> name_places_;
+  std::map<std::string, SourcePlace> range_places_;
   std::vector<std::pair<StudySetting, SourcePlace>> value_places_;
 };
 
 }  // namespace
 
 std::string StudyRange::value_at(double share) const {
-  double number = from + share * (to - from);
-  if (is_log) number = portable_exp(portable_log(from) + share * (portable_log(to) - portable_log(from)));
-  if (share == 0) number = from;
-  if (share == 1) number = to;
-  if (is_whole) number = std::round(number);
-  // As many digits as tell neighbours apart, so that the text is one that people write.
-  return fmt::format("{:.6g}{}", number, unit);
+  if (share == 0) return shortest(from) + unit;
+  if (share == 1) return shortest(to) + unit;
+  const bool is_quantity = spec != nullptr && is_number(*spec);
+  const double least = is_quantity ? param_number(*spec, value_at(0)) : from;
+  const double most = is_quantity ? param_number(*spec, value_at(1)) : to;
+  const double number = is_log ? portable_exp(portable_log(least) + share * (portable_log(most) - portable_log(least)))
+                               : least + share * (most - least);
+  if (is_quantity) return param_text(*spec, number);
+  return spec != nullptr ? fmt::format("{:.6g}{}", number, unit) : fmt::format("{:.0f}", number);
 }
 
 std::vector<std::string> Study::names() const {

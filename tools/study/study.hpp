@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/params.hpp"
 #include "tools/simulation/scenario/run_flags.hpp"
 #include "tools/study/study_metric.hpp"
 
@@ -26,16 +27,19 @@ struct StudySetting {
   friend bool operator==(const StudySetting&, const StudySetting&) = default;
 };
 
-/// Numbers from `from` to `to`.
+/// Numbers of a parameter between two.
 struct StudyRange {
   double from = 0;
   double to = 0;
   std::string unit = {};
   std::uint32_t values = 0;
   bool is_log = false;
-  bool is_whole = false;
+  /// Null: a whole number of a run's flags. Of a text, such as "auto" or a size, numbers have six
+  /// digits.
+  const ParamSpec* spec = nullptr;
 
-  /// With the unit, `share` of the way from one end to the other. Requires: 0 <= share <= 1.
+  /// `share` of the way from one end to the other, to what the parameter can be set to. Requires:
+  /// 0 <= share <= 1, and the ends are values of the parameter.
   std::string value_at(double share) const;
 };
 
@@ -51,7 +55,7 @@ struct Study {
   std::string name;
   std::string question;
   std::string file;
-  std::string digest;  ///< SHA-256 of the file
+  std::string digest;  ///< of the file, what its base reads, and this version of Weft
   RunFlags base;
   std::vector<StudyAxis> axes;
   Sampling sampling = Sampling::grid;
@@ -69,9 +73,10 @@ struct Study {
 /// number was to be one.
 void apply(const StudySetting& setting, RunFlags& flags, const SourcePlace& place);
 
-/// Reads and checks everything that needs no run: the base, names and values of all axes, metrics.
-/// Throws InputError: what the text format's reader and load_scenario() do, [missing-field],
-/// [empty-axis], [bad-axis], [duplicate-setting], [unknown-param], [bad-value], [unknown-metric],
+/// Reads the study, and checks what needs no run: the first point as a whole, names and values of
+/// all axes, metrics. Throws InputError: what the text format's reader and load_scenario() do,
+/// [missing-field], [unused-field], [empty-axis], [bad-axis], [unknown-axis], [duplicate-setting],
+/// [bad-value], [out-of-range], [unknown-metric], [unknown-column], [not-a-number], [bad-name],
 /// [too-many-points].
 Study read_study(const std::string& path);
 

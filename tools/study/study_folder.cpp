@@ -46,6 +46,13 @@ nlohmann::json read_json(const std::filesystem::path& path) {
   return nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
 }
 
+/// Of an object; "" where there is none.
+std::string text_in(const nlohmann::json& json, const char* name) {
+  if (!json.is_object()) return "";
+  const auto found = json.find(name);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 void write_file(const std::filesystem::path& path, const std::string& text) {
   OutputFile file(path);
   file.write(text);
@@ -61,20 +68,20 @@ StudyFolder::StudyFolder(std::filesystem::path folder, const Study& study, Earli
   if (error) fail_write(folder_, error.message());
   const FolderLock lock(folder_);
   const nlohmann::json there = read_json(folder_ / study_file);
-  if (there.is_object()) {
-    const bool is_same = there.value("digest", "") == study.digest;
-    if (earlier == Earlier::refused) {
-      fail("study-there", fmt::format("{} has results of a study already", folder_.string()), SourcePlace::named("--out"),
-           is_same ? "--resume goes on with it" : "give another folder, or remove this one");
-    }
-    if (!is_same) {
-      fail("other-study",
-           fmt::format("{} has results of {}, which is another study or was changed since", folder_.string(),
-                       in_quotes(there.value("file", ""))),
-           SourcePlace::named("--out"), "give another folder");
-    }
-    return;
+  const std::string digest = text_in(there, "digest");
+  const bool has_records =
+      !digest.empty() || std::filesystem::directory_iterator(folder_ / points_folder) != std::filesystem::directory_iterator();
+  if (has_records && earlier == Earlier::refused) {
+    fail("study-there", fmt::format("{} has results of a study already", folder_.string()), SourcePlace::named("--out"),
+         digest == study.digest ? "--resume goes on with it" : "give another folder, or remove this one");
   }
+  if (has_records && digest != study.digest) {
+    fail("other-study",
+         fmt::format("{} has results of another study than {}, or it, its inputs or Weft were changed since", folder_.string(),
+                     in_quotes(study.name)),
+         SourcePlace::named("--out"), "give another folder");
+  }
+  if (has_records) return;
   write_file(folder_ / study_file,
              nlohmann::ordered_json{{"name", study.name}, {"file", study.file}, {"digest", study.digest}}.dump(2) + "\n");
 }
@@ -87,15 +94,14 @@ std::optional<StudyRecord> StudyFolder::record(std::size_t number) const {
   const nlohmann::json json = read_json(path_of(number));
   if (!json.is_object()) return std::nullopt;
   StudyRecord record;
-  if (const auto error = json.find("error"); error != json.end() && error->is_string()) {
-    record.error = error->get<std::string>();
-    return record;
-  }
+  record.error = text_in(json, "error");
+  if (record.has_failed()) return record;
   const auto values = json.find("values");
-  const auto fingerprint = json.find("fingerprint");
-  if (values == json.end() || !values->is_array() || values->size() != metrics_) return std::nullopt;
-  if (fingerprint == json.end() || !fingerprint->is_string()) return std::nullopt;
-  record.fingerprint = fingerprint->get<std::string>();
+  record.fingerprint = text_in(json, "fingerprint");
+  if (values == json.end() || !values->is_array() || values->size() != metrics_ || record.fingerprint.empty()) return std::nullopt;
+  if (const auto notes = json.find("notes"); notes != json.end() && notes->is_array()) {
+    for (const nlohmann::json& note : *notes) record.notes.push_back(note.is_string() ? note.get<std::string>() : "");
+  }
   for (const nlohmann::json& value : *values) {
     if (!value.is_number() && !value.is_null()) return std::nullopt;
     record.values.push_back(value.is_number() ? std::optional(value.get<double>()) : std::nullopt);
@@ -112,6 +118,7 @@ void StudyFolder::add(std::size_t number, const StudyRecord& record) const {
     json["values"] = nlohmann::ordered_json::array();
     for (const std::optional<double>& value : record.values)
       json["values"].push_back(value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json());
+    json["notes"] = record.notes;
   }
   write_file(path_of(number), json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }

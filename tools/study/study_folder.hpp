@@ -4,7 +4,8 @@
 // Where it sits: study_runner writes a record as soon as a run is over, so that a study that is
 // killed loses what was under way and nothing else.
 // Files:
-//   study.json        which study the records are of
+//   study.json        which study the records are of: the study's file, the inputs of its first
+//                     point and the version of Weft
 //   points/000042.json
 //   study.csv         when every run has a record: a row for each, in their order
 // Records get their names when they are whole (OutputFile). study.csv is made of records and the
@@ -29,6 +30,7 @@ struct StudyRecord {
   std::string error;  ///< empty: it went to its end
   std::string fingerprint;
   std::vector<std::optional<double>> values;  ///< by metric; empty if it failed
+  std::vector<std::string> notes;             ///< what inputs did not say, and what settings held back
 
   bool has_failed() const { return !error.empty(); }
 };
@@ -38,7 +40,8 @@ class StudyFolder {
   enum class Earlier : std::uint8_t { refused, kept };
 
   /// Creates the folder. Throws InputError [study-there] if there are records and they are to be
-  /// refused, [other-study] if they are of another study or it was changed since, [cannot-write].
+  /// refused, [other-study] if they are of another study, or it, its inputs or Weft were changed
+  /// since, [cannot-write].
   StudyFolder(std::filesystem::path folder, const Study& study, Earlier earlier);
 
   /// Of the run of this number; none: it has none yet, or one that is damaged.

@@ -2,8 +2,6 @@
 #include "tools/study/study_metric.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <variant>
@@ -11,19 +9,21 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/text/plain_number.hpp"
+#include "core/values/compensated_sum.hpp"
 #include "core/values/distribution.hpp"
-#include "tools/results/output_file.hpp"
 #include "tools/results/tables.hpp"
 
 namespace weft {
 
 namespace {
 
-/// Numbers of a summary, nested ones joined by a dot.
+/// Numbers of a summary, nested ones joined by a dot; not those of the machine, which no two runs
+/// have alike.
 void flatten(const nlohmann::json& json, const std::string& prefix, std::vector<std::pair<std::string, double>>& figures) {
   for (const auto& [key, value] : json.items()) {
+    if (key == "machine") continue;
     if (value.is_object()) flatten(value, prefix + key + '.', figures);
     if (value.is_number()) figures.emplace_back(prefix + key, value.get<double>());
   }
@@ -53,25 +53,33 @@ std::optional<double> number_of(const Cell& cell) {
       cell);
 }
 
-/// As a table writes it.
-std::string text_of(const Cell& cell) {
-  return std::visit(
-      [](const auto& value) -> std::string {
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, std::string_view>) {
-          return std::string(value);
-        } else if constexpr (std::is_same_v<Value, std::monostate>) {
-          return "";
-        } else if constexpr (std::is_same_v<Value, Duration>) {
-          return shortest(value.in_ns());
-        } else if constexpr (std::is_same_v<Value, double>) {
-          return shortest(value);
-        } else {
-          return fmt::to_string(value);
-        }
-      },
-      cell);
+/// Whether a condition holds: texts are the same, or numbers.
+bool is_value(const Cell& cell, const std::string& value) {
+  if (const auto* text = std::get_if<std::string_view>(&cell)) return *text == value;
+  const std::optional<double> number = number_of(cell);
+  return number ? plain_number<double>(value) == number : value.empty();
 }
+
+bool is_empty(const Cell& cell) {
+  const auto* text = std::get_if<std::string_view>(&cell);
+  return std::holds_alternative<std::monostate>(cell) || (text != nullptr && text->empty());
+}
+
+/// How many of its kind a row stands for.
+template <class Row>
+std::uint64_t multiplicity_of(const Row& row) {
+  if constexpr (requires { row.multiplicity; }) {
+    return row.multiplicity;
+  } else {
+    return 1;
+  }
+}
+
+/// A cell's number, and how many rows alike have it.
+struct Counted {
+  double number = 0;
+  std::uint64_t times = 1;
+};
 
 template <class Row>
 struct Condition {
@@ -145,34 +153,34 @@ void follow(const StudyMetric& metric, std::size_t number, const SourcePlace& pl
        suggestion(table, tables, "table") + "; write column: \"jobs.wait_s\"");
 }
 
-std::optional<double> boiled_down(const std::vector<double>& numbers, Statistic statistic) {
-  if (statistic == Statistic::count) return static_cast<double>(numbers.size());
-  if (numbers.empty()) return std::nullopt;
-  double sum = 0;
-  for (const double number : numbers) sum += number;
-  const auto percentile = [&](double percent) {
-    Distribution distribution;
-    for (const double number : numbers) distribution.add(number);
-    return distribution.percentile(percent);
-  };
+std::optional<double> boiled_down(const std::vector<Counted>& cells, Statistic statistic) {
+  Distribution distribution;
+  CompensatedSum sum;
+  for (const Counted& cell : cells) {
+    distribution.add(cell.number, cell.times);
+    sum.add(cell.number * static_cast<double>(cell.times));
+  }
+  const auto count = static_cast<double>(distribution.count());
+  if (statistic == Statistic::count) return count;
+  if (cells.empty()) return std::nullopt;
   switch (statistic) {
     case Statistic::min:
-      return std::ranges::min(numbers);
+      return std::ranges::min(cells, {}, &Counted::number).number;
     case Statistic::max:
-      return std::ranges::max(numbers);
+      return distribution.max();
     case Statistic::sum:
-      return sum;
+      return sum.value();
     case Statistic::p50:
-      return percentile(50);
+      return distribution.percentile(50);
     case Statistic::p90:
-      return percentile(90);
+      return distribution.percentile(90);
     case Statistic::p99:
-      return percentile(99);
+      return distribution.percentile(99);
     case Statistic::mean:
     case Statistic::count:
       break;
   }
-  return sum / static_cast<double>(numbers.size());
+  return sum.value() / count;
 }
 
 }  // namespace
@@ -180,28 +188,25 @@ std::optional<double> boiled_down(const std::vector<double>& numbers, Statistic 
 struct MetricSink::Followed {
   std::vector<StudyMetric> metrics;
   AllFollowers followers;
-  std::vector<std::vector<double>> numbers;  ///< by metric
+  std::vector<std::vector<Counted>> cells;  ///< by metric
 
   template <class Row>
   void take(const Row& row) {
     for (const Follower<Row>& follower : std::get<Followers<Row>>(followers)) {
       const bool counts = std::ranges::all_of(
-          follower.where, [&](const Condition<Row>& condition) { return text_of(condition.cell(row)) == condition.value; });
+          follower.where, [&](const Condition<Row>& condition) { return is_value(condition.cell(row), condition.value); });
       if (!counts) continue;
       const Cell cell = follower.cell(row);
-      if (std::holds_alternative<std::monostate>(cell)) continue;
-      numbers[follower.metric].push_back(number_of(cell).value_or(0));
+      if (!is_empty(cell)) cells[follower.metric].push_back({number_of(cell).value_or(0), multiplicity_of(row)});
     }
   }
 };
 
 std::vector<std::string> summary_figures() {
   RunSummary all;
-  all.stopped_at = Time::zero();
   all.jobs_cancelled = all.flaps = all.elastic_restarts = 1;
   all.wait_s = all.jct_s = all.iteration_s = all.fct_s = all.slowdown = Percentiles{};
   all.fast_forward.emplace();
-  all.aligned_mean_iteration_s = 0;
   all.ranks_simulated = all.ranks_total = all.flows_simulated = all.ranks_simulated_if_sprayed = 1;
   all.congestion.emplace();
   all.congestion->longest = CongestionSummary::Longest{};
@@ -211,6 +216,16 @@ std::vector<std::string> summary_figures() {
   std::vector<std::string> names;
   for (const auto& [name, value] : figures_of(all)) names.push_back(name);
   return names;
+}
+
+std::string unit_of(const StudyMetric& metric) {
+  if (metric.statistic == Statistic::count) return "";
+  for (const TableDescription& table : all_tables()) {
+    for (const ColumnInfo& column : table.columns) {
+      if (metric.column == fmt::format("{}.{}", table_name(table.info.file), column.name)) return std::string(column.unit);
+    }
+  }
+  return "";
 }
 
 void check_metric(const StudyMetric& metric, const SourcePlace& place) {
@@ -226,7 +241,7 @@ void check_metric(const StudyMetric& metric, const SourcePlace& place) {
 
 MetricSink::MetricSink(const std::vector<StudyMetric>& metrics) : followed_(std::make_unique<Followed>()) {
   followed_->metrics = metrics;
-  followed_->numbers.resize(metrics.size());
+  followed_->cells.resize(metrics.size());
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     if (!metrics[i].column.empty()) follow(metrics[i], i, SourcePlace::named(metrics[i].name), followed_->followers);
   }
@@ -240,7 +255,7 @@ ResultSink::Needs MetricSink::needs() const {
 }
 
 void MetricSink::begin() {
-  for (std::vector<double>& numbers : followed_->numbers) numbers.clear();
+  for (std::vector<Counted>& cells : followed_->cells) cells.clear();
 }
 
 void MetricSink::add_job(const JobRow& row) { followed_->take(row); }
@@ -262,7 +277,7 @@ std::vector<std::optional<double>> MetricSink::values(const RunSummary& summary)
   for (std::size_t i = 0; i < followed_->metrics.size(); ++i) {
     const StudyMetric& metric = followed_->metrics[i];
     if (!metric.column.empty()) {
-      values.push_back(boiled_down(followed_->numbers[i], metric.statistic));
+      values.push_back(boiled_down(followed_->cells[i], metric.statistic));
       continue;
     }
     const auto found = std::ranges::find(figures, metric.name, &std::pair<std::string, double>::first);

@@ -3,10 +3,11 @@
 // boiled down.
 //
 // Where it sits: a study has several; MetricSink takes what the run tells.
-// Model: figures are those of summary.json by the names of its fields, nested ones joined by a dot.
-// Columns are those of the tables that a run may write, whether it writes them or not; rows count
-// of which all conditions hold, and cells that are empty do not count. Percentiles are interpolated
-// (core/values/distribution). A metric of which a run tells nothing is none.
+// Model: figures are those of summary.json by the names of its fields, nested ones joined by a dot,
+// without those of the machine. Columns are those of the tables that a run fills, whether it writes
+// them or not; rows count of which all conditions hold, as often as what they stand for, and cells
+// that are empty do not count. Percentiles are interpolated (core/values/distribution). A metric of
+// which a run tells nothing is none; a count then is 0.
 // Threads: as ResultSink.
 #pragma once
 
@@ -31,6 +32,10 @@ struct StudyMetric {
   Statistic statistic = Statistic::mean;
   std::vector<std::pair<std::string, std::string>> where = {};  ///< column, value
 };
+
+/// "ns" of a column that has a unit, "" of one that has none, of counts and of figures, whose names
+/// say it. Requires: check_metric() passes it.
+std::string unit_of(const StudyMetric& metric);
 
 /// Throws InputError [unknown-metric], [unknown-column], [not-a-number] at `place`.
 void check_metric(const StudyMetric& metric, const SourcePlace& place);

@@ -2,13 +2,16 @@
 #include "tools/study/study_runner.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "core/check.hpp"
 #include "core/engine/parallel_loop.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/text/out_of_memory.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 
@@ -24,7 +27,7 @@ std::string text_of(const InputError& error) {
   return text;
 }
 
-/// None: it was interrupted.
+/// None: it was interrupted. Bugs of Weft's own go on as they are.
 std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point, const StudyOptions& options,
                                      std::uint32_t threads) {
   StudyRecord record;
@@ -38,8 +41,16 @@ std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point
     if (summary.interrupted) return std::nullopt;
     record.fingerprint = summary.fingerprint;
     record.values = sink.values(summary);
+    record.notes = scenario.assumptions;
+    record.notes.insert(record.notes.end(), summary.notes.begin(), summary.notes.end());
   } catch (const InputError& error) {
     record.error = text_of(error);
+  } catch (const OverflowFailure& failure) {
+    record.error = std::string(failure.what()) + " [beyond-clock]";
+  } catch (const OutOfMemory& failure) {
+    record.error = failure.what();
+  } catch (const std::bad_alloc&) {
+    record.error = "out of memory";
   }
   return record;
 }
@@ -78,8 +89,9 @@ StudyResult run_study(const Study& study, const StudyOptions& options) {
   const auto threads_each = static_cast<std::uint32_t>(std::max<std::size_t>(1, loop.workers() / beside));
   std::mutex telling;
   std::exception_ptr failure;
+  std::atomic<bool> has_failed = false;
   loop.run(to_do.size(), [&](std::size_t /*worker*/, std::size_t k) {
-    if (options.interrupt != nullptr && *options.interrupt) return;
+    if (has_failed || (options.interrupt != nullptr && *options.interrupt)) return;
     const std::size_t number = to_do[k];
     try {
       std::optional<StudyRecord> record = carry_out(study, result.points[number], options, threads_each);
@@ -93,6 +105,7 @@ StudyResult run_study(const Study& study, const StudyOptions& options) {
     } catch (...) {
       const std::lock_guard lock(telling);
       if (!failure) failure = std::current_exception();
+      has_failed = true;
     }
   });
   if (failure) std::rethrow_exception(failure);

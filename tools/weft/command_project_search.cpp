@@ -170,7 +170,7 @@ void add_project_search_command(CLI::App& project, Action& action) {
   command->add_flag(
       "--whole", flags->whole,
       "Simulate whole iterations; default: rings of replicas of which a host has four at most in 8 messages, under ZeRO 3 in 16; "
-      "of 32 layers or more under ZeRO 3 8 and 16, whose difference tells the rest");
+      "of 32 layers alike or more under ZeRO 3 without a pipeline 8 and 16, whose difference tells the rest");
   command->add_option("--show", flags->shown, "Print so many")->type_name("N")->capture_default_str();
   command
       ->add_option("--safety-margin", flags->margin,

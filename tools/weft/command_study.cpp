@@ -3,17 +3,19 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/text/plain_number.hpp"
 #include "tools/study/study_runner.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/progress.hpp"
@@ -44,17 +46,15 @@ struct StudyFlags {
 /// "2/5": the second of five shares.
 void take_share(const std::string& text, StudyOptions& options) {
   if (text.empty()) return;
-  const char* end = text.data() + text.size();
-  const auto [slash, error] = std::from_chars(text.data(), end, options.share);
-  bool is_share = error == std::errc() && slash != end && *slash == '/';
-  if (is_share) {
-    const auto [stop, other] = std::from_chars(slash + 1, end, options.shares);
-    is_share = other == std::errc() && stop == end && options.share >= 1 && options.share <= options.shares;
-  }
-  if (!is_share) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::optional<std::uint32_t> share = plain_number<std::uint32_t>(text.substr(0, slash));
+  const std::optional<std::uint32_t> shares = plain_number<std::uint32_t>(slash < text.size() ? text.substr(slash + 1) : "");
+  if (!share || !shares || *share < 1 || *share > *shares) {
     fail("bad-value", fmt::format("--points is {}, and a share such as 2/5", in_quotes(text)), SourcePlace::named("--points"),
          "2/5 is every fifth run, from the second on");
   }
+  options.share = *share;
+  options.shares = *shares;
 }
 
 int carry_out_study(const StudyFlags& flags) {
@@ -74,6 +74,9 @@ int carry_out_study(const StudyFlags& flags) {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   line.clear();
+  if (!flags.quiet) {
+    for (const std::string& note : study_notes(result)) std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
   std::cout << (flags.json ? study_json(study, result).dump(2) + "\n" : study_page(study, result));
   if (study_interrupted) {
     std::fprintf(stderr, "interrupted: %s had not ended; --resume goes on\n", counted(result.missing(), "run", "runs").c_str());
@@ -108,7 +111,7 @@ void add_study_command(CLI::App& app, Action& action) {
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--json", flags->json, "Print JSON");
-  command->add_flag("--quiet", flags->quiet, "No progress line");
+  command->add_flag("--quiet", flags->quiet, "No progress line, no notes");
   command->footer(
       "Examples:\n"
       "  weft study buffers.textproto\n"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -55,21 +56,23 @@ std::vector<double> values_of(const Study& study, const StudyResult& result, std
   return values;
 }
 
-/// Times, by the names of their metrics, in the unit that suits them.
-std::string number_text(double number, const std::string& name, int digits) {
+/// Times in the unit that suits them.
+std::string number_text(double number, const StudyMetric& metric, int digits) {
   constexpr double ns = 1e-9;
-  if (name.ends_with("_s")) return readable(number);
-  if (name.ends_with("_ns")) return readable(number * ns);
-  return fmt::format("{:.{}g}", number, digits);
+  const std::string unit = unit_of(metric);
+  const bool is_time = metric.column.empty() && metric.name.ends_with("_s") && !metric.name.ends_with("_per_s");
+  if (is_time || unit == "s") return readable(number);
+  if (unit == "ns") return readable(number * ns);
+  return fmt::format("{:.{}g}{}{}", number, digits, unit.empty() ? "" : " ", unit);
 }
 
-std::string text_of(const std::optional<Estimate>& estimate, const std::string& name) {
+std::string text_of(const std::optional<Estimate>& estimate, const StudyMetric& metric) {
   constexpr int mean_digits = 6;
   constexpr int half_width_digits = 2;
   if (!estimate) return "-";
-  const std::string mean = number_text(estimate->mean, name, mean_digits);
+  const std::string mean = number_text(estimate->mean, metric, mean_digits);
   if (!estimate->half_width) return mean;
-  return mean + " +- " + (*estimate->half_width > 0 ? number_text(*estimate->half_width, name, half_width_digits) : "0");
+  return mean + " +- " + (*estimate->half_width > 0 ? number_text(*estimate->half_width, metric, half_width_digits) : "0");
 }
 
 std::string fate_of(const Study& study, const StudyResult& result, std::size_t point) {
@@ -101,7 +104,7 @@ std::string study_page(const Study& study, const StudyResult& result) {
       row.push_back(value.empty() ? "-" : value);
     }
     for (std::size_t metric = 0; metric < study.metrics.size(); ++metric)
-      row.push_back(text_of(estimate_of(values_of(study, result, point, metric)), study.metrics[metric].name));
+      row.push_back(text_of(estimate_of(values_of(study, result, point, metric)), study.metrics[metric]));
     if (const std::string fate = fate_of(study, result, point); !fate.empty()) row.push_back(fate);
   }
   std::string text = study.question.empty() ? study.name + "\n" : study.question + "\n";
@@ -115,6 +118,26 @@ std::string study_page(const Study& study, const StudyResult& result) {
     ++shown;
   }
   return text;
+}
+
+std::vector<std::string> study_notes(const StudyResult& result) {
+  constexpr std::size_t notes_max = 20;
+  std::vector<std::pair<std::string, std::uint64_t>> counts;
+  for (const std::optional<StudyRecord>& record : result.records) {
+    if (!record) continue;
+    for (const std::string& note : record->notes) {
+      const auto found = std::ranges::find(counts, note, &std::pair<std::string, std::uint64_t>::first);
+      if (found != counts.end()) {
+        ++found->second;
+      } else if (counts.size() < notes_max) {
+        counts.emplace_back(note, 1);
+      }
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [note, count] : counts)
+    notes.push_back(count == result.points.size() ? note : fmt::format("{} ({})", note, counted(count, "run", "runs")));
+  return notes;
 }
 
 nlohmann::ordered_json study_json(const Study& study, const StudyResult& result) {

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "tools/study/study.hpp"
 #include "tools/study/study_runner.hpp"
@@ -15,6 +16,8 @@ namespace weft {
 /// A row for each point: what it sets and its metrics, with replicates their means and how far
 /// those may be off (95 %, Student's t).
 std::string study_page(const Study& study, const StudyResult& result);
+/// What runs noted, each once and with how many runs said so; the first twenty.
+std::vector<std::string> study_notes(const StudyResult& result);
 nlohmann::ordered_json study_json(const Study& study, const StudyResult& result);
 
 /// " 42 % of 200 runs  12 s left"

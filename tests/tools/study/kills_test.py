@@ -4,9 +4,9 @@
 
   kills_test.py WEFT
 
-Each attempt is killed (kill -9) after a random share of what the whole study took, and the next one resumes it. Checked: every
-record that was there stays as it is and is not written again, at least one attempt was killed before its end, and study.csv
-is that of an undisturbed study.
+Each attempt is killed (kill -9) once it has added a number of records that is drawn, and the next one resumes it. Checked: every
+record that was there stays as it is and is not written again, every kill meets a study that is not done, and study.csv is that
+of an undisturbed study.
 """
 
 import pathlib
@@ -55,35 +55,36 @@ def main():
             return subprocess.Popen([weft, "study", "study.textproto", f"--out={out}", "--quiet", "--threads=2", *flags],
                                     cwd=folder, stdout=subprocess.DEVNULL)
 
-        started = time.monotonic()
         if study("whole").wait() != 0:
             fail("the undisturbed study failed")
-        took = time.monotonic() - started
         whole = (folder / "whole" / "study.csv").read_bytes()
         lines = whole.count(b"\n")
         if lines != 201:
             fail(f"{lines} lines instead of 201")
 
-        before, killed = {}, 0
-        for _ in range(KILLS):
+        before = {}
+        points = folder / "killed" / "points"
+        for kill in range(KILLS):
+            wanted = len(before) + chance.randrange(8)
             process = study("killed", "--resume")
-            time.sleep(chance.uniform(0, took / 6))
-            if process.poll() is None:
-                process.kill()
-                killed += 1
+            while process.poll() is None and (not points.exists() or sum(1 for _ in points.glob("*.json")) < wanted):
+                time.sleep(0.001)
+            if process.poll() is not None:
+                fail(f"attempt {kill} ended by itself, with {wanted} records wanted")
+            process.kill()
             process.wait()
-            now = records(folder / "killed") if (folder / "killed").exists() else {}
+            now = records(folder / "killed")
             for record, content in before.items():
                 if now.get(record) != content:
                     fail(f"{record} was lost or repeated")
+            if len(now) >= 200:
+                fail("nothing was left to do")
             before = now
-        if killed == 0 or not before:
-            fail("no attempt was killed in the middle")
         if study("killed", "--resume").wait() != 0:
             fail("the last attempt failed")
         if (folder / "killed" / "study.csv").read_bytes() != whole:
             fail("the table differs from that of an undisturbed study")
-        print(f"{killed} of {KILLS} attempts killed; {len(before)} of 200 runs had ended by then")
+        print(f"{KILLS} attempts killed; {len(before)} of 200 runs had ended by then")
 
 
 main()

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
+#include "core/values/units.hpp"
 #include "tools/results/memory_sink.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/study/study_points.hpp"
@@ -114,7 +115,7 @@ TEST_F(Studies, ALatinHypercubeHasASampleInEveryPartOfEveryAxis) {
   std::set<int> parts;
   int slow = 0;
   for (const StudyPoint& point : points) {
-    const double latency_us = std::stod(point.value_of("flow.wqe_latency"));
+    const double latency_us = parse_duration(point.value_of("flow.wqe_latency")).value->in_ns() / 1000;
     parts.insert(static_cast<int>(std::floor((latency_us - 2) / 2)));
     slow += point.value_of("fat_tree.fabric_rate") == "100Gbps" ? 1 : 0;
   }
@@ -124,15 +125,23 @@ TEST_F(Studies, ALatinHypercubeHasASampleInEveryPartOfEveryAxis) {
   EXPECT_EQ(slow, 10);
 }
 
-TEST_F(Studies, RangesHaveBothEndsAndEqualStepsOrRatios) {
-  const StudyRange linear{.from = 1, .to = 9, .unit = "us", .values = 5};
-  EXPECT_EQ(linear.value_at(0.25), "3us");
-  EXPECT_EQ(linear.value_at(1), "9us");
-  const StudyRange log{.from = 1, .to = 16, .unit = "MB", .values = 5, .is_log = true};
-  EXPECT_EQ(log.value_at(0), "1MB");
-  EXPECT_EQ(log.value_at(0.5), "4MB");
-  const StudyRange whole{.from = 1, .to = 4, .values = 3, .is_whole = true};
-  EXPECT_EQ(whole.value_at(0.5), "3");  // 2.5 is rounded away from 0
+// Equal steps or ratios, to the tick, byte or whole number that the parameter can be set to.
+TEST_F(Studies, RangesHaveBothEndsAndValuesThatTheirParametersCanHave) {
+  const auto values_of = [&](const std::string& name, const std::string& range) {
+    std::vector<std::string> values;
+    const Study asked = study("axis { name: \"" + name + "\" range { " + range + " } } " + metric);
+    for (const StudyPoint& point : points_of(asked)) values.push_back(point.value_of(name));
+    return values;
+  };
+  EXPECT_EQ(values_of("flow.wqe_latency", "from: 1 to: 9 unit: \"us\" values: 5"),
+            (std::vector<std::string>{"1us", "3us", "5us", "7us", "9us"}));
+  EXPECT_EQ(values_of("packet.buffer", "from: 1 to: 16 unit: \"MB\" values: 3 scale: LOG"),
+            (std::vector<std::string>{"1MB", "4MB", "16MB"}));
+  // 0.1 us x 10^(2/3) is 46,415.9 ps, and a tick is 10 ps.
+  EXPECT_EQ(values_of("flow.wqe_latency", "from: 0.1 to: 10 unit: \"us\" values: 4 scale: LOG")[1], "464.16ns");
+  EXPECT_EQ(values_of("flow.queue_pairs", "from: 1 to: 4 values: 3"), (std::vector<std::string>{"1", "3", "4"}));  // 2.5
+  const StudyRange flag{.from = 1, .to = 2000001, .values = 3};
+  EXPECT_EQ(flag.value_at(0.5), "1000001");
 }
 
 TEST_F(Studies, WhatGoesAlongAnAxisMovesWithIt) {
@@ -171,6 +180,31 @@ TEST_F(Studies, MetricsAreWhatTheRunsThemselvesTell) {
     EXPECT_NEAR(record.values[3].value() / 1e9, summary.fct_s->p90, summary.fct_s->p90 * 1e-12);
     EXPECT_FALSE(record.values[4].has_value());  // of packet mode
   }
+}
+
+// Below one switch all ranks are alike, and rows stand for several.
+TEST_F(Studies, RowsThatStandForSeveralCountAsMany) {
+  write("alike.textproto",
+        "topology { builder: \"single_switch\" set { name: \"hosts\" value: \"16\" } }\n"
+        "job { name: \"a\" gpus: 16 iterations: 3 workload { file: \"exchange.textproto\" } }\n");
+  write("exchange.textproto",
+        "ranks: 16 role { name: \"all\" op { name: \"exchange\" collective { type: ALL_TO_ALL size: \"1MB\" } } }\n");
+  const Study asked = study(
+      "axis { name: \"scenario\" value: \"alike.textproto\" along { name: \"host.fold_ranks\" value: \"on\" } }\n"
+      "metric { name: \"ranks_simulated\" } metric { name: \"flows_finished\" } metric { name: \"payload_bytes\" }\n"
+      "metric { name: \"fct_p90_s\" } metric { name: \"mean_fct_s\" }\n"
+      "metric { name: \"count\" column: \"flows.fct_ns\" statistic: COUNT }\n"
+      "metric { name: \"sum\" column: \"flows.size_bytes\" statistic: SUM }\n"
+      "metric { name: \"p90\" column: \"flows.fct_ns\" statistic: P90 }\n"
+      "metric { name: \"mean\" column: \"flows.fct_ns\" }\n");
+  const StudyResult result = run_study(asked, options("out"));
+  ASSERT_EQ(result.failed() + result.missing(), 0U);
+  const std::vector<std::optional<double>>& values = result.records[0]->values;
+  ASSERT_GT(values[0].value(), 0);  // folded
+  EXPECT_EQ(values[5], values[1]);
+  EXPECT_EQ(values[6], values[2]);
+  EXPECT_NEAR(values[7].value() / 1e9, values[3].value(), values[3].value() * 1e-12);
+  EXPECT_NEAR(values[8].value() / 1e9, values[4].value(), values[4].value() * 1e-12);
 }
 
 TEST_F(Studies, ThreadsSharesAndInterruptionsChangeNothing) {
@@ -243,6 +277,25 @@ TEST_F(Studies, AFolderIsOfOneStudy) {
   EXPECT_EQ(code_of_run(asked, StudyFolder::Earlier::refused), "study-there");
   EXPECT_EQ(code_of_run(asked, StudyFolder::Earlier::kept), "");
   EXPECT_EQ(code_of_run(study("seed: 2 " + two_axes), StudyFolder::Earlier::kept), "other-study");
+
+  // What the base reads is part of it.
+  const std::string ops = read(folder_ / "ops.textproto");
+  write("ops.textproto", ops + "\n");
+  EXPECT_EQ(code_of_run(study(two_axes), StudyFolder::Earlier::kept), "other-study");
+  write("ops.textproto", ops);
+  EXPECT_EQ(code_of_run(study(two_axes), StudyFolder::Earlier::kept), "");
+
+  // Something else of that name, and records without it.
+  write("out/study.json", "{\"digest\": 1}");
+  EXPECT_EQ(code_of_run(study(two_axes), StudyFolder::Earlier::kept), "other-study");
+  fs::remove(folder_ / "out" / "study.json");
+  EXPECT_EQ(code_of_run(study(two_axes), StudyFolder::Earlier::refused), "study-there");
+}
+
+// Neither the base nor an axis by itself is a run.
+TEST_F(Studies, TheBaseNeedNotBeARunByItself) {
+  write("study.textproto", std::string("axis { name: \"scenario\" value: \"cluster.textproto\" } ") + metric);
+  EXPECT_EQ(points_of(read_study((folder_ / "study.textproto").string())).size(), 1U);
 }
 
 TEST_F(Studies, MistakesAreFoundBeforeAnythingRuns) {
@@ -263,6 +316,21 @@ TEST_F(Studies, MistakesAreFoundBeforeAnythingRuns) {
             "unknown-column");
   EXPECT_EQ(code_of(axis + "metric { name: \"x\" column: \"jobs.job\" }"), "not-a-number");
   EXPECT_EQ(code_of(axis + metric + metric), "duplicate-setting");
+  EXPECT_EQ(code_of(axis + "metric { name: \"makespan_s\" statistic: MAX }"), "unused-field");
+  EXPECT_EQ(code_of(axis + "metric { name: \"makespan_s\" where { column: \"job\" value: \"a\" } }"), "unused-field");
+  EXPECT_EQ(code_of(axis + "metric { name: \"a,b\" column: \"jobs.run_s\" }"), "bad-name");
+  EXPECT_EQ(code_of(axis + "metric { name: \"seed\" column: \"jobs.run_s\" }"), "bad-name");
+  EXPECT_EQ(code_of(axis + "metric { name: \"flow.wqe_latency\" column: \"jobs.run_s\" }"), "bad-name");
+  EXPECT_EQ(code_of(axis + "metric { name: \"machine.run_wall_time_s\" }"), "unknown-metric");
+  EXPECT_EQ(code_of(std::string("axis { name: \"scheduler\" value: \"fcsf\" } ") + metric), "unknown-module");
+  EXPECT_EQ(code_of(std::string("axis { name: \"flow.routing\" range { from: 1 to: 2 values: 2 } } ") + metric), "bad-value");
+  EXPECT_EQ(code_of(std::string("axis { name: \"mode\" range { from: 1 to: 2 values: 2 } } ") + metric), "bad-value");
+  EXPECT_EQ(code_of(std::string("axis { name: \"flow.queue_pairs\" range { from: 1 to: 3 values: 9 } } ") + metric), "bad-axis");
+  EXPECT_EQ(code_of(std::string("axis { name: \"flow.queue_pairs\" range { from: 1 to: 3 values: 99999 } } ") + metric),
+            "out-of-range");
+  EXPECT_EQ(code_of(std::string("axis { name: \"topology.k\" value: \"4\" } axis { name: \"fat_tree.k\" value: \"8\" } ") + metric),
+            "duplicate-setting");
+  EXPECT_EQ(code_of(axis + metric + " seed: 18446744073709551615 replicates: 2"), "out-of-range");
   EXPECT_EQ(code_of(axis + metric + " replicates: 0"), "out-of-range");
   EXPECT_EQ(code_of(axis + metric + " samples: 3"), "unused-field");
   EXPECT_EQ(code_of(axis + metric + " sampling: LATIN_HYPERCUBE"), "missing-field");
