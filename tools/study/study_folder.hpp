@@ -30,7 +30,7 @@ struct StudyRecord {
   std::string error;  ///< empty: it went to its end
   std::string fingerprint;
   std::vector<std::optional<double>> values;  ///< by metric; empty if it failed
-  std::vector<std::string> notes;             ///< what inputs did not say, and what settings held back
+  std::vector<std::string> notes;             ///< of its inputs and of its end
 
   bool has_failed() const { return !error.empty(); }
 };

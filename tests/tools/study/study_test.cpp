@@ -139,7 +139,7 @@ TEST_F(Studies, RangesHaveBothEndsAndValuesThatTheirParametersCanHave) {
             (std::vector<std::string>{"1MB", "4MB", "16MB"}));
   // 0.1 us x 10^(2/3) is 46,415.9 ps, and a tick is 10 ps.
   EXPECT_EQ(values_of("flow.wqe_latency", "from: 0.1 to: 10 unit: \"us\" values: 4 scale: LOG")[1], "464.16ns");
-  EXPECT_EQ(values_of("flow.queue_pairs", "from: 1 to: 4 values: 3"), (std::vector<std::string>{"1", "3", "4"}));  // 2.5
+  EXPECT_EQ(values_of("flow.queue_pairs", "from: 1 to: 4 values: 3"), (std::vector<std::string>{"1", "3", "4"}));
   const StudyRange flag{.from = 1, .to = 2000001, .values = 3};
   EXPECT_EQ(flag.value_at(0.5), "1000001");
 }
