@@ -5,21 +5,16 @@
 // Threads: pure.
 #pragma once
 
-#include <filesystem>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/text/beside.hpp"
 #include "core/text/textproto.hpp"
 #include "tools/calibrate/calibrate.pb.h"
 #include "tools/calibrate/calibration_cases.hpp"
 
 namespace weft {
-
-/// A path of a file, as the program finds it from where it runs.
-inline std::string beside(const std::string& file, const std::string& path) {
-  return (std::filesystem::path(file).parent_path() / path).string();
-}
 
 /// Of a message with a field `case`, in a file called `file`.
 template <class Message>
@@ -41,11 +36,10 @@ std::vector<CaseFiles> read_case_entries(const Message& message, const FieldPlac
       diagnostics.error("missing-field", "the case has no scenario or nothing measured", to.place,
                         "write case { scenario: \"cluster.textproto\" measured: \"fct.csv\" }");
     }
-    const auto path_of = [&](const std::string& path) { return path.empty() ? path : beside(file, path); };
-    to.scenario = path_of(from.scenario());
-    to.topology = path_of(from.topology());
-    to.workload = path_of(from.workload());
-    to.flows = path_of(from.flows());
+    to.scenario = beside(file, from.scenario());
+    to.topology = beside(file, from.topology());
+    to.workload = beside(file, from.workload());
+    to.flows = beside(file, from.flows());
     to.mode = from.mode();
     for (const std::string& measured : from.measured()) to.measured.push_back(beside(file, measured));
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/beside.hpp"
 #include "core/text/source_text.hpp"
 #include "core/text/textproto.hpp"
 #include "scheduler/lifecycle/elastic_restart.hpp"
@@ -22,12 +23,6 @@ namespace {
 
 std::string absolute(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
-}
-
-/// What is not absolute is relative to the snapshot's folder.
-std::string beside(const std::string& snapshot, const std::string& path) {
-  if (path.empty() || std::filesystem::path(path).is_absolute()) return path;
-  return (std::filesystem::path(snapshot).parent_path() / path).string();
 }
 
 /// GPUs are numbered as ranks are, so that they are written as those.

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/text/beside.hpp"
 #include "core/text/manifest.hpp"
 #include "core/text/plain_number.hpp"
 #include "core/text/source_text.hpp"
@@ -21,7 +22,7 @@
 #include "core/values/random.hpp"
 #include "scheduler/policies/policy.hpp"
 #include "tools/results/output_file.hpp"
-#include "tools/simulation/run.hpp"
+#include "tools/simulation/scenario/scenario.hpp"
 #include "tools/study/study.pb.h"
 #include "tools/study/study_points.hpp"
 
@@ -117,14 +118,13 @@ class StudyReader {
     for (int i = 0; i < message_.point_size(); ++i) read_point(i);
     read_sampling();
     check_names();
-    const Parameters of_all_runs;
-    check_values(of_all_runs, [&](const std::string& module) { return module.empty() || of_all_runs.has(module); });
+    check_values(of_all_runs_, [&](const std::string& module) { return module.empty() || of_all_runs_.has(module); });
     diagnostics_.throw_if_errors();
     const Scenario base = load_first_point();
     study_.digest = digest_of(source_, base);
     fill_ranges(base.parameters);
     check_aliases(base.parameters);
-    check_values(base.parameters, [&](const std::string& module) { return !module.empty() && !of_all_runs.has(module); });
+    check_values(base.parameters, [&](const std::string& module) { return !module.empty() && !of_all_runs_.has(module); });
     for (int i = 0; i < message_.metric_size(); ++i) read_metric(i);
     if (study_.metrics.empty()) {
       diagnostics_.error("missing-field", "the study has no metric", source_.whole_file(),
@@ -138,9 +138,7 @@ class StudyReader {
  private:
   /// A value as it is looked up from where the program runs.
   std::string value_of(const std::string& name, const std::string& value) const {
-    const bool is_file = is_file_flag(name) || Parameters().is_file(name);
-    if (!is_file || value.empty() || std::filesystem::path(value).is_absolute()) return value;
-    return (std::filesystem::path(study_.file).parent_path() / value).string();
+    return is_file_flag(name) || of_all_runs_.is_file(name) ? beside(study_.file, value) : value;
   }
 
   void read_base() {
@@ -217,8 +215,8 @@ class StudyReader {
       axis.values.clear();
       for (std::uint32_t k = 0; k < axis.range->values; ++k) {
         std::string value = axis.range->value_at(static_cast<double>(k) / (axis.range->values - 1));
-        const bool is_twice = std::ranges::any_of(axis.values, [&](const auto& other) { return other.front() == value; });
-        if (is_twice) {
+        // Values go one way, so that equal ones are neighbours.
+        if (!axis.values.empty() && axis.values.back().front() == value) {
           diagnostics_.error("bad-axis",
                              fmt::format("{} has fewer values between the ends than {}", in_quotes(name), axis.range->values),
                              range_places_.at(name), "write fewer values");
@@ -491,6 +489,7 @@ class StudyReader {
   SourceText source_;
   TextprotoDocument document_;
   Study study_;
+  const Parameters of_all_runs_;  ///< with defaults; a builder's are not among them
   std::map<std::string, SourcePlace> name_places_;
   std::map<std::string, SourcePlace> range_places_;
   std::vector<std::pair<StudySetting, SourcePlace>> value_places_;

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
@@ -23,8 +22,6 @@ namespace weft {
 struct StudySetting {
   std::string name;
   std::string value;
-
-  friend bool operator==(const StudySetting&, const StudySetting&) = default;
 };
 
 /// Numbers of a parameter between two.

@@ -2,7 +2,6 @@
 #include "tools/study/study_points.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
