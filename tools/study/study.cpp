@@ -20,6 +20,7 @@
 #include "core/text/textproto_settings.hpp"
 #include "core/text/version.hpp"
 #include "core/values/random.hpp"
+#include "scheduler/placement/placer.hpp"
 #include "scheduler/policies/policy.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
@@ -130,6 +131,7 @@ class StudyReader {
       diagnostics_.error("missing-field", "the study has no metric", source_.whole_file(),
                          "write metric { name: \"makespan_s\" }, a figure of summary.json");
     }
+    if (message_.has_stop()) read_stop();
     diagnostics_.throw_if_errors();
     check_point_count();
     return std::move(study_);
@@ -249,6 +251,7 @@ class StudyReader {
       RunFlags flags;
       apply(setting, flags, place);
       if (setting.name == "scheduler") find_module(scheduling_policies(), setting.value, place);
+      if (setting.name == "placement") find_module(placers(), setting.value, place);
     } else {
       parameters.apply(setting.name, setting.value, place);
     }
@@ -470,6 +473,44 @@ class StudyReader {
       for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics_.add(diagnostic);
     }
     study_.metrics.push_back(std::move(metric));
+  }
+
+  void read_stop() {
+    const study::Stop& from = message_.stop();
+    const FieldPlaces places = document_.places().inside(message_, "stop");
+    const SourcePlace whole = document_.places().of(message_, "stop");
+    StudyStop stop;
+    stop.precision = from.precision();
+    stop.runs = from.runs();
+    if (!message_.has_replicates()) {
+      diagnostics_.error("missing-field", "the stopping rule has no most runs of a point", whole, "write replicates: 50");
+    }
+    if (from.has_replicates_min()) stop.replicates_min = from.replicates_min();
+    if (!(stop.precision > 0) || !std::isfinite(stop.precision)) {
+      diagnostics_.error("out-of-range", fmt::format("precision is {}, and a share above 0", shortest(stop.precision)),
+                         from.precision() == 0 ? whole : places.of(from, "precision"),
+                         "precision: 0.02 stops once half of the 95 % interval is 2 % of the mean");
+    }
+    // Two runs at least have an interval.
+    if (message_.has_replicates() && (stop.replicates_min < 2 || stop.replicates_min > study_.replicates)) {
+      diagnostics_.error("out-of-range",
+                         fmt::format("each point has {} runs at least, and a number from 2 to the {} of replicates",
+                                     stop.replicates_min, study_.replicates),
+                         from.has_replicates_min() ? places.of(from, "replicates_min") : whole,
+                         "write replicates_min: 2, or more replicates");
+    }
+    std::vector<std::string> names;
+    for (const StudyMetric& metric : study_.metrics) names.push_back(metric.name);
+    for (int i = 0; i < from.metric_size(); ++i) {
+      const auto found = std::ranges::find(names, from.metric(i));
+      if (found == names.end()) {
+        diagnostics_.error("unknown-metric", fmt::format("the study has no metric {}", in_quotes(from.metric(i))),
+                           places.of(from, "metric", i), suggestion(from.metric(i), names, "metric"));
+      } else {
+        stop.metrics.push_back(static_cast<std::size_t>(found - names.begin()));
+      }
+    }
+    study_.stop = std::move(stop);
   }
 
   void check_point_count() const {

@@ -46,6 +46,14 @@ struct StudyAxis {
   std::optional<StudyRange> range;               ///< of one name; `values` are its
 };
 
+/// When a point has had runs enough.
+struct StudyStop {
+  double precision = 0;                   ///< half the interval as a share of the mean
+  std::vector<std::size_t> metrics = {};  ///< by number; empty: all
+  std::uint32_t replicates_min = 3;
+  std::uint64_t runs = 0;  ///< of all points; 0: no limit
+};
+
 enum class Sampling : std::uint8_t { grid, one_at_a_time, latin_hypercube };
 
 struct Study {
@@ -58,8 +66,9 @@ struct Study {
   Sampling sampling = Sampling::grid;
   std::uint32_t samples = 0;                      ///< of the hypercube
   std::vector<std::vector<StudySetting>> listed;  ///< points in place of axes
-  std::uint32_t replicates = 1;
+  std::uint32_t replicates = 1;                   ///< with a stopping rule: at most
   std::uint64_t seed = 1;
+  std::optional<StudyStop> stop;
   std::vector<StudyMetric> metrics;
 
   /// What points set, in order: columns of study.csv.

@@ -124,7 +124,7 @@ void StudyFolder::add(std::size_t number, const StudyRecord& record) const {
 }
 
 void StudyFolder::write_table(const Study& study, const std::vector<StudyPoint>& points,
-                              const std::vector<StudyRecord>& records) const {
+                              const std::vector<std::optional<StudyRecord>>& records) const {
   const std::vector<std::string> names = study.names();
   std::string header = "run,point,replicate,seed";
   for (const std::string& name : names) header += ',' + name;
@@ -133,13 +133,14 @@ void StudyFolder::write_table(const Study& study, const std::vector<StudyPoint>&
   const FolderLock lock(folder_);
   CsvFile table(folder_ / table_file, header);
   for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!records[i]) continue;
     const StudyPoint& point = points[i];
+    const StudyRecord& record = *records[i];
     table.number(std::uint64_t{point.number}).number(std::uint64_t{point.number / study.replicates});
     table.number(std::uint64_t{point.replicate}).number(point.seed);
     for (const std::string& name : names) table.text(point.value_of(name));
-    for (std::size_t k = 0; k < metrics_; ++k)
-      table.number_if_known(records[i].values.empty() ? NAN : records[i].values[k].value_or(NAN));
-    table.text(records[i].fingerprint).text(records[i].error);
+    for (std::size_t k = 0; k < metrics_; ++k) table.number_if_known(record.values.empty() ? NAN : record.values[k].value_or(NAN));
+    table.text(record.fingerprint).text(record.error);
     table.end_row();
   }
   table.commit();

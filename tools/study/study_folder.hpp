@@ -7,7 +7,7 @@
 //   study.json        which study the records are of: the study's file, the inputs of its first
 //                     point and the version of Weft
 //   points/000042.json
-//   study.csv         when every run has a record: a row for each, in their order
+//   study.csv         when every run that counts has a record: a row for each, in their order
 // Records get their names when they are whole (OutputFile). study.csv is made of records and the
 // study alone, so that it is the same however often the study was interrupted. Several processes
 // may work at one study in one folder, each at runs of its own.
@@ -48,7 +48,9 @@ class StudyFolder {
   std::optional<StudyRecord> record(std::size_t number) const;
   /// Throws InputError [cannot-write], as do the next two.
   void add(std::size_t number, const StudyRecord& record) const;
-  void write_table(const Study& study, const std::vector<StudyPoint>& points, const std::vector<StudyRecord>& records) const;
+  /// Of the runs that have records.
+  void write_table(const Study& study, const std::vector<StudyPoint>& points,
+                   const std::vector<std::optional<StudyRecord>>& records) const;
 
  private:
   std::filesystem::path path_of(std::size_t number) const;

@@ -14,6 +14,7 @@
 #include "core/text/out_of_memory.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
+#include "tools/study/study_stop.hpp"
 
 namespace weft {
 
@@ -62,62 +63,131 @@ std::uint64_t StudyResult::failed() const {
       std::ranges::count_if(records, [](const auto& record) { return record && record->has_failed(); }));
 }
 
-std::uint64_t StudyResult::missing() const {
-  return static_cast<std::uint64_t>(std::ranges::count_if(records, [](const auto& record) { return !record; }));
+std::uint64_t StudyResult::missing() const { return static_cast<std::uint64_t>(std::ranges::count(counts, true)) - ended(); }
+
+std::uint64_t StudyResult::ended() const {
+  return static_cast<std::uint64_t>(std::ranges::count_if(records, [](const auto& record) { return record.has_value(); }));
 }
+
+namespace {
+
+class Runner {
+ public:
+  Runner(const Study& study, const StudyOptions& options)
+      : study_(study),
+        options_(options),
+        begun_(std::chrono::steady_clock::now()),
+        folder_(options.out, study, options.earlier),
+        loop_(options.threads) {}
+
+  StudyResult run() {
+    result_.points = points_of(study_);
+    result_.records.resize(result_.points.size());
+    look_for_records();
+    progress_.is_total_known = !study_.stop;
+    NeededRuns needed = needed_runs(study_, result_.records, is_own());
+    for (std::size_t i = 0; i < result_.records.size(); ++i) {
+      if (!needed.counts[i] || !result_.records[i]) continue;
+      ++progress_.before;
+      progress_.failed += result_.records[i]->has_failed() ? 1 : 0;
+    }
+    progress_.done = progress_.before;
+    while (!needed.missing.empty() && !is_over()) {
+      progress_.total = needed.runs_max;
+      carry_out_all(with_guesses(needed.missing));
+      needed = needed_runs(study_, result_.records, is_own());
+    }
+    // Other shares may have come to their ends meanwhile.
+    look_for_records();
+    result_.counts = needed_runs(study_, result_.records, [](std::size_t /*run*/) { return true; }).counts;
+    for (std::size_t i = 0; i < result_.records.size(); ++i) {
+      if (!result_.counts[i]) result_.records[i].reset();
+    }
+    if (result_.missing() == 0 || (result_.is_out_of_time && result_.ended() > 0))
+      folder_.write_table(study_, result_.points, result_.records);
+    return std::move(result_);
+  }
+
+ private:
+  void look_for_records() {
+    for (std::size_t i = 0; i < result_.records.size(); ++i) {
+      if (!result_.records[i]) result_.records[i] = folder_.record(i);
+    }
+  }
+
+  std::function<bool(std::size_t)> is_own() const {
+    const std::size_t together = study_.stop ? study_.replicates : 1;
+    return [this, together](std::size_t run) { return run / together % options_.shares == options_.share - 1; };
+  }
+
+  bool is_interrupted() const { return options_.interrupt != nullptr && *options_.interrupt; }
+
+  bool is_over() {
+    if (options_.time_limit.count() > 0 && std::chrono::steady_clock::now() - begun_ >= options_.time_limit)
+      result_.is_out_of_time = true;
+    return result_.is_out_of_time || is_interrupted();
+  }
+
+  /// Threads without a run take the next ones of these points.
+  std::vector<std::size_t> with_guesses(std::vector<std::size_t> runs) const {
+    const std::size_t certain = runs.size();
+    for (std::uint32_t ahead = 1; study_.stop && ahead < study_.replicates; ++ahead) {
+      for (std::size_t k = 0; k < certain && runs.size() < loop_.workers(); ++k) {
+        const std::size_t run = runs[k] + ahead;
+        if (run / study_.replicates != runs[k] / study_.replicates || result_.records[run]) continue;
+        if (std::ranges::find(runs, run) == runs.end()) runs.push_back(run);
+      }
+    }
+    return runs;
+  }
+
+  void carry_out_all(const std::vector<std::size_t>& runs) {
+    const std::size_t beside = std::max<std::size_t>(1, std::min(loop_.workers(), runs.size()));
+    const auto threads_each = static_cast<std::uint32_t>(std::max<std::size_t>(1, loop_.workers() / beside));
+    std::exception_ptr failure;
+    std::atomic<bool> has_failed = false;
+    loop_.run(runs.size(), [&](std::size_t /*worker*/, std::size_t k) {
+      try {
+        {
+          const std::lock_guard lock(telling_);
+          if (has_failed || is_over()) return;
+        }
+        std::optional<StudyRecord> record = carry_out(study_, result_.points[runs[k]], options_, threads_each);
+        if (!record) return;
+        folder_.add(runs[k], *record);
+        const std::lock_guard lock(telling_);
+        ++progress_.done;
+        progress_.failed += record->has_failed() ? 1 : 0;
+        result_.records[runs[k]] = std::move(record);
+        if (options_.progress) options_.progress(progress_);
+      } catch (...) {
+        const std::lock_guard lock(telling_);
+        if (!failure) failure = std::current_exception();
+        has_failed = true;
+      }
+    });
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  const Study& study_;
+  const StudyOptions& options_;
+  const std::chrono::steady_clock::time_point begun_;
+  const StudyFolder folder_;
+  ParallelLoop loop_;
+  StudyProgress progress_;
+  std::mutex telling_;
+  StudyResult result_;
+};
+
+}  // namespace
 
 StudyResult run_study(const Study& study, const StudyOptions& options) {
   WEFT_CHECK(options.share >= 1 && options.share <= options.shares, "a share is one of all");
-  const StudyFolder folder(options.out, study, options.earlier);
-  StudyResult result;
-  result.points = points_of(study);
-  result.records.resize(result.points.size());
-  std::vector<std::size_t> to_do;
-  StudyProgress progress;
-  for (std::size_t i = 0; i < result.points.size(); ++i) {
-    const bool is_own = i % options.shares == options.share - 1;
-    result.records[i] = folder.record(i);
-    progress.total += is_own ? 1 : 0;
-    if (is_own && result.records[i]) ++progress.before;
-    if (is_own && result.records[i] && result.records[i]->has_failed()) ++progress.failed;
-    if (is_own && !result.records[i]) to_do.push_back(i);
+  if (options.shares > 1 && study.stop && study.stop->runs > 0) {
+    fail("bad-value", "a budget of runs is dealt to all points in turn, and a share does not know of the others",
+         SourcePlace::named(study.file), "drop stop { runs: }, or carry out the study as a whole");
   }
-  progress.done = progress.before;
-
-  ParallelLoop loop(options.threads);
-  const std::size_t beside = std::max<std::size_t>(1, std::min(loop.workers(), to_do.size()));
-  const auto threads_each = static_cast<std::uint32_t>(std::max<std::size_t>(1, loop.workers() / beside));
-  std::mutex telling;
-  std::exception_ptr failure;
-  std::atomic<bool> has_failed = false;
-  loop.run(to_do.size(), [&](std::size_t /*worker*/, std::size_t k) {
-    if (has_failed || (options.interrupt != nullptr && *options.interrupt)) return;
-    const std::size_t number = to_do[k];
-    try {
-      std::optional<StudyRecord> record = carry_out(study, result.points[number], options, threads_each);
-      if (!record) return;
-      folder.add(number, *record);
-      const std::lock_guard lock(telling);
-      ++progress.done;
-      progress.failed += record->has_failed() ? 1 : 0;
-      result.records[number] = std::move(record);
-      if (options.progress) options.progress(progress);
-    } catch (...) {
-      const std::lock_guard lock(telling);
-      if (!failure) failure = std::current_exception();
-      has_failed = true;
-    }
-  });
-  if (failure) std::rethrow_exception(failure);
-  // Other shares may have come to their ends meanwhile.
-  for (std::size_t i = 0; i < result.records.size(); ++i) {
-    if (!result.records[i]) result.records[i] = folder.record(i);
-  }
-  if (result.missing() > 0) return result;
-  std::vector<StudyRecord> all;
-  for (const std::optional<StudyRecord>& record : result.records) all.push_back(*record);
-  folder.write_table(study, result.points, all);
-  return result;
+  return Runner(study, options).run();
 }
 
 }  // namespace weft

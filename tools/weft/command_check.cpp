@@ -15,6 +15,8 @@
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 #include "tools/simulation/scenario/unused_flags.hpp"
+#include "tools/study/study.hpp"
+#include "tools/study/study_points.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
 #include "tools/weft/job_trace_flags.hpp"
@@ -152,6 +154,12 @@ Content check_one(const RecognisedInput& input, const CheckOptions& options) {
       return {fmt::format("model, {}", model_words(read_model(SourceText::read(input.file))))};
     case InputKind::plan:
       return check_plan(input.file, options.model);
+    case InputKind::study: {
+      const Study study = read_study(input.file);
+      const std::uint64_t runs = point_count(study);
+      return {fmt::format("study, {}, {}{}, {}", counted(runs / study.replicates, "point", "points"), study.stop ? "at most " : "",
+                          counted(runs, "run", "runs"), counted(study.metrics.size(), "metric", "metrics"))};
+    }
   }
   return {};
 }
@@ -197,8 +205,8 @@ void add_check_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand("check", "Validate inputs without running anything");
   command->footer(
-      "FILE may be a scenario, a topology, a workload, a model, a plan, a job trace, a flow list or a table of\n"
-      "measurements. A plan is checked for its fields alone, or for a model with --model.\n"
+      "FILE may be a scenario, a topology, a workload, a model, a plan, a study, a job trace, a flow list or a\n"
+      "table of measurements. A plan is checked for its fields alone, or for a model with --model.\n"
       "Text protobuf files are told apart by their fields; foreign files need their format: topology.txt:hpcc,\n"
       "flow.txt:hpcc-flows, net:simai, traces/all_reduce:chakra, jobs.csv:philly, placements.csv:pollux.\n"
       "`weft modules KIND` lists formats; KIND is topology-format, workload-format, job-format or measurement-format.\n"

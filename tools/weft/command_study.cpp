@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -16,6 +17,7 @@
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
+#include "core/values/units.hpp"
 #include "tools/study/study_runner.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/progress.hpp"
@@ -38,6 +40,7 @@ struct StudyFlags {
   std::string out;
   std::string points;
   std::uint32_t threads = 0;
+  std::string time_limit;
   bool resume = false;
   bool json = false;
   bool quiet = false;
@@ -64,6 +67,14 @@ int carry_out_study(const StudyFlags& flags) {
   options.threads = flags.threads;
   options.interrupt = &study_interrupted;
   take_share(flags.points, options);
+  if (!flags.time_limit.empty()) {
+    const ParsedQuantity<Duration> limit = parse_duration(flags.time_limit);
+    if (!limit.value || *limit.value <= Duration::zero()) {
+      fail("bad-value", fmt::format("--time-limit: {}", limit.value ? "runs take time" : limit.error.message),
+           SourcePlace::named("--time-limit"), "write a time such as 30min");
+    }
+    options.time_limit = std::chrono::duration<double>(limit.value->in_s());
+  }
   // Shares meet in a folder, whoever comes first.
   options.earlier = flags.resume || !flags.points.empty() ? StudyFolder::Earlier::kept : StudyFolder::Earlier::refused;
   ProgressLine line(stderr_is_terminal() && !flags.quiet);
@@ -83,9 +94,13 @@ int carry_out_study(const StudyFlags& flags) {
     return exit_interrupted;
   }
   if (!flags.json) {
-    std::cout << (result.missing() > 0 ? fmt::format("\n{} of other shares are missing; {}/study.csv comes with the last one\n",
-                                                     counted(result.missing(), "run", "runs"), options.out)
-                                       : fmt::format("\nresults in {}/study.csv\n", options.out));
+    if (result.is_out_of_time) {
+      std::cout << fmt::format("\ntime is up: {} had not ended; --resume goes on\n", counted(result.missing(), "run", "runs"));
+    }
+    std::cout << (result.missing() > 0 && !result.is_out_of_time
+                      ? fmt::format("\n{} of other shares are missing; {}/study.csv comes with the last one\n",
+                                    counted(result.missing(), "run", "runs"), options.out)
+                      : fmt::format("\nresults in {}/study.csv\n", options.out));
   }
   return result.failed() > 0 ? exit_no : exit_done;
 }
@@ -106,6 +121,10 @@ void add_study_command(CLI::App& app, Action& action) {
                    "study. Runs that have ended are not repeated")
       ->type_name("I/N");
   command
+      ->add_option("--time-limit", flags->time_limit,
+                   "No run begins later than this, and study.csv has those that have ended; --resume goes on")
+      ->type_name("TIME");
+  command
       ->add_option("--threads", flags->threads,
                    "Threads, over which runs are shared out; 0: all cores. Results do not depend on them")
       ->type_name("N")
@@ -117,6 +136,7 @@ void add_study_command(CLI::App& app, Action& action) {
       "  weft study buffers.textproto\n"
       "  weft study buffers.textproto --out=runs/buffers --resume\n"
       "  weft study buffers.textproto --out=/shared/buffers --points=1/4\n"
+      "  weft study buffers.textproto --time-limit=30min\n"
       "Results: study.csv in --out, a row for each run, once all have ended; points/ has a file for each run as soon as it has\n"
       "ended. A run that fails is a row with its error, and the exit status is 1 then.");
   command->callback([flags, &action] { action = [flags] { return carry_out_study(*flags); }; });

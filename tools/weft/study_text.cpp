@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/weft/study_text.hpp"
 
-#include <boost/math/distributions/students_t.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -14,6 +12,7 @@
 
 #include "core/text/counted.hpp"
 #include "core/text/readable.hpp"
+#include "core/values/mean_interval.hpp"
 #include "tools/weft/aligned_rows.hpp"
 
 namespace weft {
@@ -21,30 +20,6 @@ namespace weft {
 namespace {
 
 constexpr std::size_t errors_shown_max = 5;
-
-/// Of the replicates of a point.
-struct Estimate {
-  double mean = 0;
-  /// Of the interval that has the mean with 95 %; none of one run.
-  std::optional<double> half_width;
-};
-
-std::optional<Estimate> estimate_of(const std::vector<double>& values) {
-  constexpr double tail = 0.025;
-  if (values.empty()) return std::nullopt;
-  const auto count = static_cast<double>(values.size());
-  Estimate estimate;
-  for (const double value : values) estimate.mean += value / count;
-  if (values.size() == 1) return estimate;
-  double squares = 0;
-  for (const double value : values) squares += (value - estimate.mean) * (value - estimate.mean);
-  const double t = boost::math::quantile(boost::math::complement(boost::math::students_t(count - 1), tail));
-  const double half_width = t * std::sqrt(squares / (count - 1) / count);
-  // Less than this is how sums are rounded.
-  constexpr double rounding = 1e-12;
-  estimate.half_width = half_width < rounding * std::abs(estimate.mean) ? 0 : half_width;
-  return estimate;
-}
 
 /// What a metric came to in the runs of a point.
 std::vector<double> values_of(const Study& study, const StudyResult& result, std::size_t point, std::size_t metric) {
@@ -66,7 +41,7 @@ std::string number_text(double number, const StudyMetric& metric, int digits) {
   return fmt::format("{:.{}g}{}{}", number, digits, unit.empty() ? "" : " ", unit);
 }
 
-std::string text_of(const std::optional<Estimate>& estimate, const StudyMetric& metric) {
+std::string text_of(const std::optional<MeanInterval>& estimate, const StudyMetric& metric) {
   constexpr int mean_digits = 6;
   constexpr int half_width_digits = 2;
   if (!estimate) return "-";
@@ -76,15 +51,31 @@ std::string text_of(const std::optional<Estimate>& estimate, const StudyMetric& 
 }
 
 std::string fate_of(const Study& study, const StudyResult& result, std::size_t point) {
+  std::uint64_t counted = 0;
   std::uint64_t failed = 0;
   std::uint64_t missing = 0;
   for (std::size_t i = point * study.replicates; i < (point + 1) * study.replicates; ++i) {
+    if (!result.counts[i]) continue;
+    ++counted;
     if (!result.records[i]) ++missing;
     if (result.records[i] && result.records[i]->has_failed()) ++failed;
   }
-  if (failed > 0) return failed == study.replicates ? "failed" : fmt::format("{} failed", failed);
-  if (missing > 0) return missing == study.replicates ? "not run" : fmt::format("{} not run", missing);
+  if (failed > 0) return failed == counted ? "failed" : fmt::format("{} failed", failed);
+  if (missing > 0) return missing == counted ? "not run" : fmt::format("{} not run", missing);
   return "";
+}
+
+std::uint64_t runs_of(const Study& study, const StudyResult& result, std::size_t point) {
+  std::uint64_t runs = 0;
+  for (std::size_t i = point * study.replicates; i < (point + 1) * study.replicates; ++i) runs += result.records[i] ? 1 : 0;
+  return runs;
+}
+
+std::string stop_text(const Study& study, const StudyResult& result) {
+  std::string text = fmt::format("until half of the 95 % interval is {:.3g} % of the mean, at most {} runs each",
+                                 100 * study.stop->precision, study.replicates);
+  if (study.stop->runs > 0) text += fmt::format(" and {} in all", study.stop->runs);
+  return fmt::format("{}: {}; +- has the mean with 95 %", counted(result.ended(), "run", "runs"), text);
 }
 
 }  // namespace
@@ -94,6 +85,7 @@ std::string study_page(const Study& study, const StudyResult& result) {
   std::vector<std::vector<std::string>> rows(1);
   rows.front() = {"point"};
   rows.front().insert(rows.front().end(), names.begin(), names.end());
+  if (study.stop) rows.front().emplace_back("runs");
   for (const StudyMetric& metric : study.metrics) rows.front().push_back(metric.name);
   const std::size_t points = result.points.size() / study.replicates;
   for (std::size_t point = 0; point < points; ++point) {
@@ -103,13 +95,18 @@ std::string study_page(const Study& study, const StudyResult& result) {
       const std::string value = result.points[point * study.replicates].value_of(name);
       row.push_back(value.empty() ? "-" : value);
     }
+    if (study.stop) row.push_back(std::to_string(runs_of(study, result, point)));
     for (std::size_t metric = 0; metric < study.metrics.size(); ++metric)
-      row.push_back(text_of(estimate_of(values_of(study, result, point, metric)), study.metrics[metric]));
+      row.push_back(text_of(mean_interval(values_of(study, result, point, metric)), study.metrics[metric]));
     if (const std::string fate = fate_of(study, result, point); !fate.empty()) row.push_back(fate);
   }
   std::string text = study.question.empty() ? study.name + "\n" : study.question + "\n";
   text += counted(points, "point", "points");
-  if (study.replicates > 1) text += fmt::format(", {} runs each; +- has the mean with 95 %", study.replicates);
+  if (study.stop) {
+    text += ", " + stop_text(study, result);
+  } else if (study.replicates > 1) {
+    text += fmt::format(", {} runs each; +- has the mean with 95 %", study.replicates);
+  }
   text += "\n\n" + aligned_rows(rows, "  ");
   std::size_t shown = 0;
   for (std::size_t i = 0; i < result.records.size() && shown < errors_shown_max; ++i) {
@@ -136,19 +133,21 @@ std::vector<std::string> study_notes(const StudyResult& result) {
   }
   std::vector<std::string> notes;
   for (const auto& [note, count] : counts)
-    notes.push_back(count == result.points.size() ? note : fmt::format("{} ({})", note, counted(count, "run", "runs")));
+    notes.push_back(count == result.ended() && result.missing() == 0 ? note
+                                                                     : fmt::format("{} ({})", note, counted(count, "run", "runs")));
   return notes;
 }
 
 nlohmann::ordered_json study_json(const Study& study, const StudyResult& result) {
-  nlohmann::ordered_json json = {{"name", study.name},           {"question", study.question},
-                                 {"runs", result.points.size()}, {"failed", result.failed()},
-                                 {"missing", result.missing()},  {"points", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {
+      {"name", study.name},        {"question", study.question},  {"runs", result.ended() + result.missing()},
+      {"failed", result.failed()}, {"missing", result.missing()}, {"points", nlohmann::ordered_json::array()}};
   for (std::size_t point = 0; point * study.replicates < result.points.size(); ++point) {
     nlohmann::ordered_json entry;
     for (const StudySetting& setting : result.points[point * study.replicates].settings) entry["set"][setting.name] = setting.value;
+    entry["runs"] = runs_of(study, result, point);
     for (std::size_t metric = 0; metric < study.metrics.size(); ++metric) {
-      const std::optional<Estimate> estimate = estimate_of(values_of(study, result, point, metric));
+      const std::optional<MeanInterval> estimate = mean_interval(values_of(study, result, point, metric));
       nlohmann::ordered_json& to = entry["metrics"][study.metrics[metric].name];
       if (!estimate) continue;
       to["mean"] = estimate->mean;
@@ -160,6 +159,10 @@ nlohmann::ordered_json study_json(const Study& study, const StudyResult& result)
 }
 
 std::string study_progress_text(const StudyProgress& progress, double elapsed_s) {
+  if (!progress.is_total_known) {
+    std::string text = fmt::format("{} of at most {}", counted(progress.done, "run", "runs"), progress.total);
+    return progress.failed > 0 ? text + fmt::format(", {} failed", progress.failed) : text;
+  }
   const double share = progress.total > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.total) : 1;
   std::string text = fmt::format("{:3.0f} % of {}", 100 * share, counted(progress.total, "run", "runs"));
   if (progress.failed > 0) text += fmt::format(", {} failed", progress.failed);

@@ -8,15 +8,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
+#include "core/values/mean_interval.hpp"
 #include "core/values/units.hpp"
 #include "tools/results/memory_sink.hpp"
 #include "tools/simulation/run.hpp"
@@ -340,6 +344,112 @@ TEST_F(Studies, MistakesAreFoundBeforeAnythingRuns) {
                                 "\"flow\" } } ") +
                     metric),
             "bad-axis");
+}
+
+// Flow mode with one queue pair hashes paths by the seed, so that runs differ; with many, hardly.
+const std::string with_stop =
+    "axis { name: \"flow.queue_pairs\" value: \"1\" value: \"32\" }\n"
+    "axis { name: \"fat_tree.fabric_rate\" value: \"100Gbps\" value: \"400Gbps\" }\n"
+    "replicates: 12 metric { name: \"mean_iteration_s\" }\n";
+
+/// What the rule says, by the definition: the first count of runs whose interval is narrow.
+TEST_F(Studies, APointEndsWithTheFirstRunThatMakesItsIntervalNarrow) {
+  const Study all = study(with_stop);
+  const StudyResult whole = run_study(all, options("all"));
+  constexpr double precision = 0.05;
+  std::vector<std::uint32_t> expected;
+  for (std::size_t point = 0; point < 4; ++point) {
+    std::vector<double> values;
+    for (std::uint32_t replicate = 0; replicate < 12; ++replicate) {
+      values.push_back(*whole.records[point * 12 + replicate]->values[0]);
+      const std::optional<MeanInterval> interval = mean_interval(values);
+      if (values.size() >= 3 && *interval->half_width <= precision * interval->mean) break;
+    }
+    expected.push_back(static_cast<std::uint32_t>(values.size()));
+  }
+  EXPECT_GT(*std::ranges::max_element(expected), 3U);
+  EXPECT_EQ(*std::ranges::min_element(expected), 3U);
+  const Study stopped = study(with_stop + "stop { precision: 0.05 }");
+  for (const std::uint32_t threads : {1U, 3U}) {
+    StudyOptions how = options("stopped" + std::to_string(threads));
+    how.threads = threads;
+    const StudyResult result = run_study(stopped, how);
+    for (std::size_t point = 0; point < 4; ++point) {
+      std::uint32_t counted = 0;
+      for (std::size_t run = point * 12; run < (point + 1) * 12; ++run) {
+        if (!result.records[run]) continue;
+        ++counted;
+        EXPECT_EQ(result.records[run]->values, whole.records[run]->values);
+      }
+      EXPECT_EQ(counted, expected[point]) << threads << ' ' << point;
+    }
+    EXPECT_EQ(result.missing(), 0U);
+  }
+  EXPECT_EQ(table_of("stopped1"), table_of("stopped3"));
+  for (std::uint32_t share = 1; share <= 2; ++share) {
+    StudyOptions how = options("shares");
+    how.earlier = StudyFolder::Earlier::kept;
+    how.share = share;
+    how.shares = 2;
+    run_study(stopped, how);
+  }
+  EXPECT_EQ(table_of("shares"), table_of("stopped1"));
+}
+
+// Three runs for each of four points, then a run in turn for each that is not narrow: no point has
+// two more than another that is not narrow either.
+TEST_F(Studies, ABudgetIsDealtToPointsInTurn) {
+  const Study one = study(with_stop + "stop { precision: 0.000001 runs: 15 }");
+  StudyOptions how = options("budget");
+  const StudyResult result = run_study(one, how);
+  EXPECT_EQ(result.ended(), 15U);
+  EXPECT_EQ(result.missing(), 0U);
+  std::vector<std::uint64_t> runs(4);
+  for (std::size_t run = 0; run < result.records.size(); ++run) runs[run / 12] += result.records[run] ? 1U : 0U;
+  EXPECT_EQ(*std::ranges::min_element(runs), 3U);
+  for (const std::uint64_t count : runs) EXPECT_TRUE(count == 3 || count + 1 >= *std::ranges::max_element(runs)) << count;
+  how.out = (folder_ / "share").string();
+  how.shares = 2;
+  EXPECT_THROW(run_study(one, how), InputError);
+}
+
+TEST_F(Studies, TimeThatIsUpLeavesATableOfWhatThereIsAndTheRestForLater) {
+  const Study one = study(two_axes);
+  run_study(one, options("whole"));
+  StudyOptions how = options("short");
+  how.threads = 1;
+  how.time_limit = std::chrono::nanoseconds(1);
+  EXPECT_EQ(run_study(one, how).ended(), 0U);
+  EXPECT_FALSE(fs::exists(folder_ / "short" / "study.csv"));
+  how.earlier = StudyFolder::Earlier::kept;
+  how.time_limit = std::chrono::hours(1);
+  std::atomic<bool> interrupt = false;
+  how.interrupt = &interrupt;
+  how.progress = [&](const StudyProgress& progress) { interrupt = progress.done == 4; };
+  EXPECT_EQ(run_study(one, how).ended(), 4U);
+  how.interrupt = nullptr;
+  how.time_limit = std::chrono::nanoseconds(1);
+  const StudyResult part = run_study(one, how);
+  EXPECT_TRUE(part.is_out_of_time);
+  EXPECT_EQ(part.missing(), 8U);
+  const std::string table = table_of("short");
+  EXPECT_EQ(std::ranges::count(table, '\n'), 1 + 4);
+  how.time_limit = std::chrono::seconds(0);
+  EXPECT_FALSE(run_study(one, how).is_out_of_time);
+  EXPECT_EQ(table_of("short"), table_of("whole"));
+}
+
+TEST_F(Studies, MistakesOfAStoppingRuleHaveTheirPlaces) {
+  const std::string axis = "axis { name: \"flow.queue_pairs\" value: \"1\" } metric { name: \"makespan_s\" }\n";
+  EXPECT_EQ(code_of(axis + "stop { precision: 0.1 }"), "missing-field");
+  EXPECT_EQ(code_of(axis + "replicates: 9 stop { }"), "out-of-range");
+  EXPECT_EQ(code_of(axis + "replicates: 9 stop { precision: -1 }"), "out-of-range");
+  EXPECT_EQ(code_of(axis + "replicates: 2 stop { precision: 0.1 }"), "out-of-range");
+  EXPECT_EQ(code_of(axis + "replicates: 9 stop { precision: 0.1 replicates_min: 1 }"), "out-of-range");
+  EXPECT_EQ(code_of(axis + "replicates: 9 stop { precision: 0.1 metric: \"makespan\" }"), "unknown-metric");
+  EXPECT_EQ(code_of(axis + "replicates: 9 stop { precision: 0.1 metric: \"makespan_s\" }"), "");
+  EXPECT_EQ(code_of("axis { name: \"placement\" value: \"packed\" value: \"pakced\" } metric { name: \"makespan_s\" }\n"),
+            "unknown-module");
 }
 
 }  // namespace weft::study_test

@@ -87,23 +87,26 @@ bool is_plan(const std::set<std::string>& fields) {
          std::ranges::any_of(fields, [](const std::string& field) { return field.ends_with("_parallel"); });
 }
 
+bool is_study(const std::set<std::string>& fields) { return has_any(fields, {"axis", "point", "metric", "question"}); }
+
 /// One of our own files: by its ending, and for protobuf text by its fields.
 InputKind own_kind(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   if (name.ends_with(".csv") || name.ends_with(".csv.gz")) return InputKind::jobs;
   if (name.ends_with(".pb") || name.ends_with(".pb.gz")) return InputKind::workload;
   const SourceText source = SourceText::read(path);
-  source.require_utf8_text("scenario, topology, workload, model or plan in protobuf text format");
+  source.require_utf8_text("scenario, topology, workload, model, plan or study in protobuf text format");
   const std::set<std::string> fields = top_level_fields(source.text());
+  if (is_study(fields)) return InputKind::study;
   if (has_any(fields, {"ranks", "role", "communicator"})) return InputKind::workload;
   if (has_any(fields, {"job", "jobs", "cluster", "scheduler", "mode", "seed", "topology"})) return InputKind::scenario;
   if (has_any(fields, {"builder", "host", "switch", "cable", "link", "buffer_class"})) return InputKind::topology;
   if (is_model(fields)) return InputKind::model;
   if (is_plan(fields)) return InputKind::plan;
-  fail("unknown-input", "nothing in the file tells whether it is a scenario, a topology, a workload, a model or a plan",
+  fail("unknown-input", "nothing in the file tells whether it is a scenario, a topology, a workload, a model, a plan or a study",
        source.whole_file(),
        "a scenario has jobs, a topology a builder or hosts, a workload ranks and roles, a model a transformer, recommender or "
-       "unet, a plan a global_batch; foreign files need FILE:format");
+       "unet, a plan a global_batch, a study axes and metrics; foreign files need FILE:format");
 }
 
 /// Whether the first line that says something is YAML's: "---", "- item", or a name and a colon
@@ -135,6 +138,7 @@ void check_is_scenario(const SourceText& source) {
   if (text[first] == '{' || text[first] == '[') refuse("JSON", form);
   if (is_yaml(text)) refuse("YAML", form);
   const std::set<std::string> fields = top_level_fields(text);
+  if (is_study(fields)) refuse("a study", fmt::format("weft study {} carries it out", source.name()));
   if (has_any(fields, {"job", "jobs", "topology", "cluster", "scheduler", "event", "mode", "seed"})) return;
   if (has_any(fields, {"role", "communicator"}))
     refuse("a workload", fmt::format("name it by --workload={}, with --topology=FILE", source.name()));

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-enum class InputKind : std::uint8_t { scenario, topology, workload, jobs, flows, measurements, model, plan };
+enum class InputKind : std::uint8_t { scenario, topology, workload, jobs, flows, measurements, model, plan, study };
 
 struct RecognisedInput {
   InputKind kind = InputKind::scenario;
@@ -25,7 +25,8 @@ struct FileAndFormat {
 };
 FileAndFormat split_format(const std::string& text);
 
-/// What a file is that cannot be a scenario: JSON, YAML, a workload, a topology, a model or a plan.
+/// What a file is that cannot be a scenario: JSON, YAML, a workload, a topology, a model, a plan or
+/// a study.
 /// Throws InputError [not-a-scenario], which says how to go on.
 void check_is_scenario(const SourceText& source);
 
