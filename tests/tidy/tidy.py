@@ -36,7 +36,8 @@ TOOL_ARROWS = {
     "calibrate": ["simulation"],
     "projections": ["simulation"],
     "study": ["simulation"],
-    "weft": ["calibrate", "projections", "study"],
+    "compare": ["simulation"],
+    "weft": ["calibrate", "compare", "projections", "study"],
     "kernel_sampler": [],  # Python, which meets the others in tables
 }
 LINES_MAX = 700  # of a source file outside tests

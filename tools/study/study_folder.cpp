@@ -53,6 +53,19 @@ std::string text_in(const nlohmann::json& json, const char* name) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+/// Of study.json.
+std::string description_of(const Study& study) {
+  nlohmann::ordered_json json = {{"name", study.name},
+                                 {"question", study.question},
+                                 {"file", study.file},
+                                 {"digest", study.digest},
+                                 {"settings", study.names()},
+                                 {"metrics", nlohmann::ordered_json::array()},
+                                 {"replicates", study.replicates}};
+  for (const StudyMetric& metric : study.metrics) json["metrics"].push_back({{"name", metric.name}, {"unit", unit_of(metric)}});
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 void write_file(const std::filesystem::path& path, const std::string& text) {
   OutputFile file(path);
   file.write(text);
@@ -82,8 +95,7 @@ StudyFolder::StudyFolder(std::filesystem::path folder, const Study& study, Earli
          SourcePlace::named("--out"), "give another folder");
   }
   if (has_records) return;
-  write_file(folder_ / study_file,
-             nlohmann::ordered_json{{"name", study.name}, {"file", study.file}, {"digest", study.digest}}.dump(2) + "\n");
+  write_file(folder_ / study_file, description_of(study));
 }
 
 std::filesystem::path StudyFolder::path_of(std::size_t number) const {

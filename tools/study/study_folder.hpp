@@ -4,8 +4,8 @@
 // Where it sits: study_runner writes a record as soon as a run is over, so that a study that is
 // killed loses what was under way and nothing else.
 // Files:
-//   study.json        which study the records are of: the study's file, the inputs of its first
-//                     point and the version of Weft
+//   study.json        which study the records are of - a digest of the study's file, the inputs of
+//                     its first point and the version of Weft - and what columns study.csv has
 //   points/000042.json
 //   study.csv         when every run that counts has a record: a row for each, in their order
 // Records get their names when they are whole (OutputFile). study.csv is made of records and the

@@ -7,33 +7,17 @@
 #include <variant>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
 #include "core/values/compensated_sum.hpp"
 #include "core/values/distribution.hpp"
+#include "tools/results/summary_figures.hpp"
 #include "tools/results/tables.hpp"
 
 namespace weft {
 
 namespace {
-
-/// Numbers of a summary, nested ones joined by a dot; not those of the machine, which no two runs
-/// have alike.
-void flatten(const nlohmann::json& json, const std::string& prefix, std::vector<std::pair<std::string, double>>& figures) {
-  for (const auto& [key, value] : json.items()) {
-    if (key == "machine") continue;
-    if (value.is_object()) flatten(value, prefix + key + '.', figures);
-    if (value.is_number()) figures.emplace_back(prefix + key, value.get<double>());
-  }
-}
-
-std::vector<std::pair<std::string, double>> figures_of(const RunSummary& summary) {
-  std::vector<std::pair<std::string, double>> figures;
-  flatten(nlohmann::json::parse(summary.to_json()), "", figures);
-  return figures;
-}
 
 /// What a table calls itself in a metric: "jobs" of jobs.csv.
 std::string_view table_name(std::string_view file) { return file.substr(0, file.find('.')); }
@@ -214,7 +198,7 @@ std::vector<std::string> summary_figures() {
   all.packets->lossless_drops = 1;
   all.busiest_link = "a";
   std::vector<std::string> names;
-  for (const auto& [name, value] : figures_of(all)) names.push_back(name);
+  for (const auto& [name, value] : figures_in(all.to_json()).numbers) names.push_back(name);
   return names;
 }
 
@@ -272,7 +256,7 @@ void MetricSink::add_congestion(const CongestionRow& row) { followed_->take(row)
 void MetricSink::add_congested_job(const CongestedJobRow& row) { followed_->take(row); }
 
 std::vector<std::optional<double>> MetricSink::values(const RunSummary& summary) const {
-  const std::vector<std::pair<std::string, double>> figures = figures_of(summary);
+  const std::vector<std::pair<std::string, double>> figures = figures_in(summary.to_json()).numbers;
   std::vector<std::optional<double>> values;
   for (std::size_t i = 0; i < followed_->metrics.size(); ++i) {
     const StudyMetric& metric = followed_->metrics[i];

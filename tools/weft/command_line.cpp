@@ -196,6 +196,7 @@ int read_and_run(int argc, char** argv) {
   add_project_command(app, action);
   add_optimes_command(app, action);
   add_study_command(app, action);
+  add_compare_command(app, action);
   add_predict_command(app, action);
   add_calibrate_command(app, action);
   add_modules_command(app, action);

@@ -14,6 +14,7 @@
 #include "core/text/readable.hpp"
 #include "core/values/mean_interval.hpp"
 #include "tools/weft/aligned_rows.hpp"
+#include "tools/weft/figure_text.hpp"
 
 namespace weft {
 
@@ -31,14 +32,8 @@ std::vector<double> values_of(const Study& study, const StudyResult& result, std
   return values;
 }
 
-/// Times in the unit that suits them.
 std::string number_text(double number, const StudyMetric& metric, int digits) {
-  constexpr double ns = 1e-9;
-  const std::string unit = unit_of(metric);
-  const bool is_time = metric.column.empty() && metric.name.ends_with("_s") && !metric.name.ends_with("_per_s");
-  if (is_time || unit == "s") return readable(number);
-  if (unit == "ns") return readable(number * ns);
-  return fmt::format("{:.{}g}{}{}", number, digits, unit.empty() ? "" : " ", unit);
+  return figure_text(number, metric.column.empty() ? time_unit_of(metric.name) : unit_of(metric), digits);
 }
 
 std::string text_of(const std::optional<MeanInterval>& estimate, const StudyMetric& metric) {

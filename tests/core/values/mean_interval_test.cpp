@@ -11,8 +11,8 @@
 
 namespace weft::mean_interval_test {
 
-// With two values the t distribution has one degree of freedom, the Cauchy distribution, whose 97.5 %
-// quantile is tan(0.475 pi) = 12.706; the error of the mean of 1 and 3 is 1.
+// With two values the t distribution has one degree of freedom, the Cauchy distribution, whose
+// 97.5 % quantile is tan(0.475 pi) = 12.706; the error of the mean of 1 and 3 is 1.
 TEST(MeanInterval, TwoValuesHaveTheCauchyDistributionsQuantile) {
   const std::optional<MeanInterval> interval = mean_interval(std::vector<double>{1, 3});
   EXPECT_DOUBLE_EQ(interval->mean, 2);

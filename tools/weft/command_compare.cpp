@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft compare`: what differs between two runs or two studies.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/text/diagnostics.hpp"
+#include "core/text/plain_number.hpp"
+#include "tools/compare/comparison.hpp"
+#include "tools/results/output_file.hpp"
+#include "tools/weft/commands.hpp"
+#include "tools/weft/comparison_text.hpp"
+#include "tools/weft/progress.hpp"
+#include "tools/weft/validators.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Set by the first Ctrl-C; the second one ends the process at once.
+std::atomic<bool> compare_interrupted{false};
+
+extern "C" void on_compare_interrupt(int signal) {
+  compare_interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
+
+struct CompareFlags {
+  std::string a;
+  std::string b;
+  std::vector<std::string> settings_a;
+  std::vector<std::string> settings_b;
+  std::string threshold;
+  std::vector<std::string> metrics;
+  std::string out;
+  std::uint32_t seeds = 1;
+  std::uint32_t threads = 0;
+  bool json = false;
+};
+
+/// "5%" or "0.05".
+double share_of(const std::string& text) {
+  if (text.empty()) return 0;
+  constexpr double percent = 0.01;
+  const bool is_percent = text.ends_with('%');
+  const std::optional<double> number = plain_number<double>(text.substr(0, text.size() - (is_percent ? 1 : 0)));
+  if (!number || !(*number >= 0)) {
+    fail("bad-value", fmt::format("--threshold is {}, and a share such as 5%", in_quotes(text)), SourcePlace::named("--threshold"),
+         "5% and 0.05 are the same");
+  }
+  return is_percent ? *number * percent : *number;
+}
+
+class Sides {
+ public:
+  explicit Sides(const CompareFlags& flags) : flags_(flags), line_(stderr_is_terminal()) {}
+
+  ComparedSide side(const std::string& name, const std::vector<std::string>& settings, const char* settings_flag) {
+    if (!std::filesystem::is_directory(name) && std::filesystem::exists(name)) {
+      RunFlags run;
+      run.scenario_file = name;
+      run.settings = settings;
+      SideRuns runs{.seeds = flags_.seeds, .threads = flags_.threads, .interrupt = &compare_interrupted, .progress = {}};
+      runs.progress = [&](std::uint32_t done) { line_.show(fmt::format("{}: {} of {} seeds", name, done, flags_.seeds)); };
+      ComparedSide made = run_side(run, runs);
+      line_.clear();
+      return made;
+    }
+    if (!settings.empty())
+      fail("unused-flag", fmt::format("{} is of a scenario, and {} is a folder", settings_flag, name),
+           SourcePlace::named(settings_flag), "give the scenario in its place");
+    if (flags_.seeds > 1)
+      fail("unused-flag", fmt::format("{} is a folder of one run", name), SourcePlace::named("--seeds"),
+           "give the scenario in its place, which is run once for each seed");
+    return read_side(name);
+  }
+
+ private:
+  const CompareFlags& flags_;
+  ProgressLine line_;
+};
+
+int carry_out_compare(const CompareFlags& flags) {
+  const ComparisonLimits limits{.threshold = share_of(flags.threshold), .figures = flags.metrics};
+  Sides sides(flags);
+  std::signal(SIGINT, on_compare_interrupt);
+  std::signal(SIGTERM, on_compare_interrupt);
+  const ComparedSide a = sides.side(flags.a, flags.settings_a, "--set-a");
+  const ComparedSide b = sides.side(flags.b, flags.settings_b, "--set-b");
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  if (compare_interrupted) {
+    std::fputs("interrupted\n", stderr);
+    return exit_interrupted;
+  }
+  const Comparison comparison = compare(a, b, limits);
+  const auto json_text = [&] {
+    return comparison_json(a, b, comparison).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  };
+  if (!flags.out.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(flags.out, error);
+    if (error) fail_write(flags.out, error.message());
+    OutputFile file(std::filesystem::path(flags.out) / "comparison.json");
+    file.write(json_text());
+    file.commit();
+  }
+  std::cout << (flags.json ? json_text() : comparison_page(a, b, comparison));
+  return comparison.is_past_threshold() ? exit_no : exit_done;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("compare", "Say what differs between two runs or two studies");
+  auto flags = std::make_shared<CompareFlags>();
+  command->add_option("a", flags->a, "Results of a run or a study, or a scenario, which is run for the comparison")
+      ->type_name("A")
+      ->required();
+  command->add_option("b", flags->b, "What is held against it")->type_name("B")->required();
+  command->add_option("--seeds", flags->seeds, "Run scenarios with the seeds 1 to N, and tell differences from chance")
+      ->type_name("N")
+      ->check(whole_number<std::uint32_t>(1, 10'000))
+      ->capture_default_str();
+  command->add_option("--set-a", flags->settings_a, "Of the scenario A, as --set of weft run")->type_name("module.param=value");
+  command->add_option("--set-b", flags->settings_b, "Of the scenario B")->type_name("module.param=value");
+  command
+      ->add_option("--threshold", flags->threshold,
+                   "Changes up to this share do not count for the exit status; default: any change counts")
+      ->type_name("SHARE");
+  command->add_option("--metric", flags->metrics, "Only changes of these figures count; default: all")->type_name("NAME");
+  command->add_option("--out", flags->out, "Folder for comparison.json")->type_name("DIR");
+  command->add_option("--threads", flags->threads, "Threads, over which seeds are shared out; 0: all cores")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--json", flags->json, "Print JSON");
+  command->footer(
+      "Examples:\n"
+      "  weft compare runs/before runs/after --threshold=2% --metric=makespan_s\n"
+      "  weft compare studies/before studies/after\n"
+      "  weft compare cluster.textproto cluster.textproto --set-b=packet.buffer=32MB --seeds=10\n"
+      "Exit status: 0 where no change counts, 1 where one does. With several seeds a change counts if chance makes one as large\n"
+      "less than once in twenty times.");
+  command->callback([flags, &action] { action = [flags] { return carry_out_compare(*flags); }; });
+}
+
+}  // namespace weft
