@@ -99,7 +99,7 @@ FolderSink::Tables::Tables(ResultsFolder& folder, const FolderContents& contents
       congested_jobs(table_file_if<CongestedJobRow>(contents.congestion, folder)),
       aligned_jobs(table_file_if<AlignedJobRow>(contents.aligned_jobs, folder)),
       link_samples(table_file_if<LinkSampleRow>(contents.link_samples, folder)) {
-  if (contents.trace) trace.emplace(folder.result(trace_file), contents.trace_bytes_max);
+  if (contents.trace) trace.emplace(folder.result(trace_file), contents.trace_limits);
 }
 
 FolderSink::FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents)

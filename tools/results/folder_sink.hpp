@@ -43,7 +43,7 @@ struct FolderContents {
   bool congestion = false;
   bool aligned_jobs = false;
   bool trace = false;
-  std::uint64_t trace_bytes_max = TraceFile::bytes_max_default;
+  TraceLimits trace_limits = {};
   bool link_samples = false;
   bool snapshot = false;
 };

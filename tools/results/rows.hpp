@@ -231,6 +231,7 @@ struct OpRow {
   JobId job_id;
   std::uint32_t rank = 0;
   std::uint32_t ranks_alike = 1;  ///< that it stands for, itself included
+  std::uint32_t job_ranks = 0;    ///< of the job
   std::uint64_t iteration = 0;
   std::string_view op;
   std::string_view kind;  ///< of a collective its type

@@ -28,18 +28,25 @@ std::string in_us(Duration time) {
 
 std::string in_us(Time time) { return in_us(time.since_start()); }
 
+/// Of `most` ranks that are spread evenly over all of them, rank 0 among them.
+bool is_among(std::uint32_t rank, std::uint32_t ranks, std::uint32_t most) {
+  if (ranks <= most) return true;
+  const auto spread = [&](std::uint64_t below) { return (below * most + ranks - 1) / ranks; };
+  return spread(std::uint64_t{rank} + 1) > spread(rank);
+}
+
 /// A listed transfer takes so many bytes at least.
 constexpr std::uint64_t listed_bytes = 100;
 
 }  // namespace
 
-TraceFile::TraceFile(const std::filesystem::path& path, std::uint64_t bytes_max, std::string_view choice)
-    : file_(path, OutputFile::Packing::none, choice), bytes_max_(bytes_max) {
+TraceFile::TraceFile(const std::filesystem::path& path, const TraceLimits& limits, std::string_view choice)
+    : file_(path, OutputFile::Packing::none, choice), limits_(limits) {
   file_.write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 }
 
 bool TraceFile::write(std::string_view event, Time at) {
-  if (left_out_from_ || bytes_ + event.size() + 2 > bytes_max_) {
+  if (left_out_from_ || bytes_ + event.size() + 2 > limits_.bytes_max) {
     left_out_from_ = left_out_from_ ? std::min(*left_out_from_, at) : at;
     return false;
   }
@@ -105,6 +112,10 @@ void TraceFile::add_cluster(const ClusterRow& row) {
 }
 
 void TraceFile::add_op(const OpRow& row) {
+  if (row.ranks_alike == 1 && !is_among(row.rank, row.job_ranks, limits_.ranks_max)) {
+    if (const auto known = thinned_.find(row.job); known == thinned_.end()) thinned_.emplace(row.job, row.job_ranks);
+    return;
+  }
   const std::string rank = "rank " + fmt::to_string(row.rank);
   const std::string alike = row.ranks_alike == 1 ? "" : fmt::format(" (for {} alike)", row.ranks_alike);
   const std::string stream =
@@ -118,7 +129,7 @@ void TraceFile::add_op(const OpRow& row) {
 void TraceFile::add_flow(const FlowRow& row) {
   if (row.source_rank && row.destination_rank && row.collective == "send")
     arrows_.push_back({row.flow, row.job_id, *row.source_rank, *row.destination_rank, row.start, row.end});
-  if (!row.input_row || listed_.size() * listed_bytes >= bytes_max_) return;
+  if (!row.input_row || listed_.size() * listed_bytes >= limits_.bytes_max) return;
   FlowRow kept = row;
   names_.keep_names(kept, &FlowRow::source, &FlowRow::destination);
   listed_.push_back(kept);
@@ -195,11 +206,17 @@ void TraceFile::commit() {
 }
 
 std::vector<std::string> TraceFile::notes() const {
-  if (!left_out_from_) return {};
+  std::vector<std::string> notes;
+  for (const auto& [job, ranks] : thinned_) {
+    notes.push_back(
+        fmt::format("trace.json draws {} of the {} ranks of {}; --trace-ranks={} draws all", limits_.ranks_max, ranks, job, ranks));
+  }
+  if (!left_out_from_) return notes;
   const std::string from =
       *left_out_from_ == Time::max() ? "" : fmt::format(" what happened from {} on", readable(left_out_from_->in_s()));
-  return {fmt::format("trace.json leaves out{}, as it has reached {}; --trace-size=1GB makes room for more",
-                      from.empty() ? " some tracks" : from, readable_bytes(static_cast<double>(bytes_max_)))};
+  notes.push_back(fmt::format("trace.json leaves out{}, as it has reached {}; --trace-size=1GB makes room for more",
+                              from.empty() ? " some tracks" : from, readable_bytes(static_cast<double>(limits_.bytes_max))));
+  return notes;
 }
 
 }  // namespace weft

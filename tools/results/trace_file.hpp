@@ -15,8 +15,9 @@
 //             pause
 //   Slices of a track never overlap, as viewers drop those that do in part: a track that needs more
 //   lanes gets "(2)" and so on.
-// Size: at most bytes_max. What comes later in simulated time is left out then, and notes() says
-// so.
+// Size: of a job of more than ranks_max ranks as many are drawn, evenly spread; ranks that stand
+// for others always are. Beyond bytes_max what comes later in simulated time is left out. notes()
+// says both.
 // Source: Trace Event Format, Google, 2016: phases M, X, C, s and f; times in microseconds.
 // Threads: as ResultSink: transfers may come beside all else. They are kept until close().
 #pragma once
@@ -36,14 +37,16 @@
 
 namespace weft {
 
+struct TraceLimits {
+  std::uint64_t bytes_max = 100'000'000;
+  std::uint32_t ranks_max = 64;  ///< of each job
+};
+
 class TraceFile {
  public:
-  static constexpr std::uint64_t bytes_max_default = 200'000'000;
-
   /// Throws InputError [cannot-write], as do all others. `choice` is the flag that names another
   /// place.
-  explicit TraceFile(const std::filesystem::path& path, std::uint64_t bytes_max = bytes_max_default,
-                     std::string_view choice = "--out");
+  explicit TraceFile(const std::filesystem::path& path, const TraceLimits& limits = {}, std::string_view choice = "--out");
 
   void add_attempt(const AttemptRow& row);
   void add_cluster(const ClusterRow& row);
@@ -109,7 +112,7 @@ class TraceFile {
   void write_rest();
 
   OutputFile file_;
-  std::uint64_t bytes_max_;
+  TraceLimits limits_;
   std::uint64_t bytes_ = 0;
   bool is_empty_ = true;
   std::optional<Time> left_out_from_;
@@ -121,6 +124,8 @@ class TraceFile {
   std::vector<Arrow> arrows_;
   std::vector<FlowRow> listed_;  ///< transfers of a flow list; their names are in names_
   TextPool names_;
+  /// ranks of jobs of which not all are drawn
+  std::map<std::string, std::uint32_t, std::less<>> thinned_;
 };
 
 }  // namespace weft

@@ -236,6 +236,7 @@ void ResultRows::add_ops(const HostRecords& records) {
     row.job_id = attempt.job;
     row.rank = record.rank.index();
     row.ranks_alike = ranks_alike(attempt, record.rank);
+    row.job_ranks = attempt.workload->rank_count;
     row.iteration = record.iteration;
     row.op = label;
     row.kind = op.kind == OpKind::collective ? to_text(op.collective) : to_text(op.kind);

@@ -54,7 +54,8 @@ struct CommandOptions {
   std::string flows_csv = "auto";
   std::string log = "off";
   bool trace = false;
-  std::string trace_size = "200MB";
+  std::string trace_size = "100MB";
+  std::uint32_t trace_ranks = TraceLimits{}.ranks_max;
   std::string sample;
   std::string until;
   std::string snapshot;
@@ -114,7 +115,7 @@ FolderContents contents_of(const Scenario& scenario, const CommandOptions& optio
                    : options.flows_csv == "off" ? FlowListing::none
                                                 : FlowListing::automatic;
   contents.trace = options.trace;
-  contents.trace_bytes_max = trace_size(options);
+  contents.trace_limits = {.bytes_max = trace_size(options), .ranks_max = options.trace_ranks};
   contents.link_samples = !options.sample.empty();
   contents.snapshot = !options.snapshot.empty();
   contents.aligned_jobs = options.align;
@@ -322,6 +323,11 @@ void add_run_command(CLI::App& app, Action& action) {
                         "arrows from sends to receives, transfers of a flow list; in packet mode also every pause of a link");
   command->add_option("--trace-size", options->trace_size, "How large trace.json may become; what comes later is left out")
       ->type_name("SIZE")
+      ->capture_default_str()
+      ->needs(trace);
+  command->add_option("--trace-ranks", options->trace_ranks, "Of each job trace.json draws so many ranks, evenly spread")
+      ->type_name("N")
+      ->check(whole_number<std::uint32_t>(1))
       ->capture_default_str()
       ->needs(trace);
   command

@@ -168,7 +168,7 @@ void write_schedule_trace(const NamedSchedule& named, const std::filesystem::pat
     for (const TimedPass& timed : timeline.devices[device].passes) slices.push_back({device, timed});
   }
   std::ranges::stable_sort(slices, {}, [](const Slice& slice) { return slice.timed.start; });
-  TraceFile trace(path, TraceFile::bytes_max_default, "--trace");
+  TraceFile trace(path, {}, "--trace");
   for (const Slice& slice : slices) {
     const PipelinePass& pass = slice.timed.pass;
     const std::string name = named.sizes.chunks == 1

@@ -247,7 +247,7 @@ TEST(Trace, TransfersOfAListAreSlicesOfTheirSource) {
 TEST(Trace, KeepsToItsSize) {
   const ScratchFolder folder;
   const std::filesystem::path path = folder.path() / "trace.json";
-  TraceFile trace(path, 2000);
+  TraceFile trace(path, {.bytes_max = 2000});
   OpRow row;
   row.job = "train";
   row.job_id = JobId(0);
@@ -269,6 +269,46 @@ TEST(Trace, KeepsToItsSize) {
   const int slices = count_by(written, "X", "cat")["compute"];
   EXPECT_GT(slices, 5);
   EXPECT_NE(trace.notes()[0].find(fmt::format("from {} ms on", slices)), std::string::npos) << trace.notes()[0];
+}
+
+// Of 10 ranks 4 are drawn: 0, 2.5, 5 and 7.5, rounded down. Ranks that stand for others
+// are drawn in any case, as are those of a job of few.
+TEST(Trace, DrawsRanksThatAreSpreadEvenly) {
+  const ScratchFolder folder;
+  const std::filesystem::path path = folder.path() / "trace.json";
+  TraceFile trace(path, {.ranks_max = 4});
+  const auto add = [&](const char* job, std::uint32_t number, std::uint32_t ranks, std::uint32_t alike) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      OpRow row;
+      row.job = job;
+      row.job_id = JobId(number);
+      row.rank = rank;
+      row.ranks_alike = alike;
+      row.job_ranks = ranks;
+      row.op = "step";
+      row.kind = "compute";
+      row.is_compute = true;
+      row.end = row.start + Duration::us(1);
+      trace.add_op(row);
+    }
+  };
+  add("large", 0, 10, 1);
+  add("small", 1, 4, 1);
+  add("folded", 2, 5, 2);
+  trace.close();
+  std::filesystem::rename(path.string() + ".partial", path);
+  std::ifstream file(path);
+  std::set<std::string> large;
+  std::map<int, int> tracks;
+  const auto written = nlohmann::json::parse(file);
+  for (const auto& event : written.at("traceEvents")) {
+    if (event.at("name") != "thread_name") continue;
+    ++tracks[event.at("pid")];
+    if (event.at("pid") == 1) large.insert(event.at("args").at("name"));
+  }
+  EXPECT_EQ(large, (std::set<std::string>{"rank 0", "rank 2", "rank 5", "rank 7"}));
+  EXPECT_EQ(tracks, (std::map<int, int>{{1, 4}, {2, 4}, {3, 5}}));
+  EXPECT_EQ(trace.notes(), std::vector<std::string>{"trace.json draws 4 of the 10 ranks of large; --trace-ranks=10 draws all"});
 }
 
 }  // namespace
