@@ -24,6 +24,7 @@
 #include "scheduler/policies/policy.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
+#include "tools/simulation/scenario/workload_settings.hpp"
 #include "tools/study/study.pb.h"
 #include "tools/study/study_points.hpp"
 
@@ -82,6 +83,7 @@ bool is_plain_name(std::string_view name) {
 const ParamSpec* spec_of(const Parameters& parameters, const std::string& name) {
   const std::size_t dot = name.find('.');
   if (dot == std::string::npos) return nullptr;
+  if (WorkloadSettings::is_of_workload(name)) return WorkloadSettings::spec_of(name);
   const std::string module = name.substr(0, dot) == "topology" ? parameters.builder() : name.substr(0, dot);
   if (!parameters.has(module)) return nullptr;
   for (const ParamSpec& spec : parameters.of(module).table()) {
@@ -110,6 +112,7 @@ class StudyReader {
     study_.file = path;
     study_.name = message_.name().empty() ? std::filesystem::path(path).stem().string() : message_.name();
     study_.question = message_.question();
+    study_.measures_machine = message_.measure_machine();
   }
 
   Study read() {
@@ -252,6 +255,8 @@ class StudyReader {
       apply(setting, flags, place);
       if (setting.name == "scheduler") find_module(scheduling_policies(), setting.value, place);
       if (setting.name == "placement") find_module(placers(), setting.value, place);
+    } else if (WorkloadSettings::is_of_workload(setting.name)) {
+      WorkloadSettings::check(setting.name, setting.value, place);
     } else {
       parameters.apply(setting.name, setting.value, place);
     }
@@ -468,7 +473,7 @@ class StudyReader {
       diagnostics_.error("duplicate-setting", fmt::format("two metrics are called {}", in_quotes(metric.name)),
                          places.of(from, "name"), "give one of them another name");
     try {
-      check_metric(metric, from.column().empty() ? places.of(from, "name") : places.of(from, "column"));
+      check_metric(metric, study_.measures_machine, from.column().empty() ? places.of(from, "name") : places.of(from, "column"));
     } catch (const InputError& error) {
       for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics_.add(diagnostic);
     }
@@ -498,6 +503,10 @@ class StudyReader {
                                      stop.replicates_min, study_.replicates),
                          from.has_replicates_min() ? places.of(from, "replicates_min") : whole,
                          "write replicates_min: 2, or more replicates");
+    }
+    if (study_.measures_machine) {
+      diagnostics_.error("unused-field", "what a run costs the machine differs each time, and no stopping rule is for it", whole,
+                         "drop it, or measure_machine");
     }
     std::vector<std::string> names;
     for (const StudyMetric& metric : study_.metrics) names.push_back(metric.name);

@@ -70,6 +70,7 @@ struct Study {
   std::uint64_t seed = 1;
   std::optional<StudyStop> stop;
   std::vector<StudyMetric> metrics;
+  bool measures_machine = false;  ///< runs are processes of their own, one after the other
 
   /// What points set, in order: columns of study.csv.
   std::vector<std::string> names() const;

@@ -2,6 +2,7 @@
 #include "tools/study/study_metric.hpp"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <type_traits>
 #include <variant>
@@ -167,6 +168,14 @@ std::optional<double> boiled_down(const std::vector<Counted>& cells, Statistic s
   return sum.value() / count;
 }
 
+constexpr std::array<std::pair<std::string_view, double MachineFigures::*>, 5> machine_figures = {{
+    {"machine.load_wall_time_s", &MachineFigures::load_wall_time_s},
+    {"machine.run_wall_time_s", &MachineFigures::run_wall_time_s},
+    {"machine.cpu_time_s", &MachineFigures::cpu_time_s},
+    {"machine.events_per_s", &MachineFigures::events_per_s},
+    {"machine.peak_memory_bytes", &MachineFigures::peak_memory_bytes},
+}};
+
 }  // namespace
 
 struct MetricSink::Followed {
@@ -212,10 +221,17 @@ std::string unit_of(const StudyMetric& metric) {
   return "";
 }
 
-void check_metric(const StudyMetric& metric, const SourcePlace& place) {
+void check_metric(const StudyMetric& metric, bool measures_machine, const SourcePlace& place) {
   AllFollowers followers;
   if (!metric.column.empty()) return follow(metric, 0, place, followers);
-  const std::vector<std::string> figures = summary_figures();
+  std::vector<std::string> figures = summary_figures();
+  for (const auto& [name, figure] : machine_figures) {
+    if (measures_machine) figures.emplace_back(name);
+    if (!measures_machine && name == metric.name) {
+      fail("unknown-metric", fmt::format("{} is of the machine and not of the run", in_quotes(metric.name)), place,
+           "write measure_machine: true, and each run is a process of its own");
+    }
+  }
   // Shares of communicators go by the names that workloads give them.
   if (std::ranges::find(figures, metric.name) != figures.end() || metric.name.starts_with("exposed_comm_share_by_communicator."))
     return;
@@ -255,8 +271,9 @@ void MetricSink::add_event(const EventRow& row) { followed_->take(row); }
 void MetricSink::add_congestion(const CongestionRow& row) { followed_->take(row); }
 void MetricSink::add_congested_job(const CongestedJobRow& row) { followed_->take(row); }
 
-std::vector<std::optional<double>> MetricSink::values(const RunSummary& summary) const {
-  const std::vector<std::pair<std::string, double>> figures = figures_in(summary.to_json()).numbers;
+std::vector<std::optional<double>> MetricSink::values(const RunSummary& summary, const MachineFigures& machine) const {
+  std::vector<std::pair<std::string, double>> figures = figures_in(summary.to_json()).numbers;
+  for (const auto& [name, figure] : machine_figures) figures.emplace_back(name, machine.*figure);
   std::vector<std::optional<double>> values;
   for (std::size_t i = 0; i < followed_->metrics.size(); ++i) {
     const StudyMetric& metric = followed_->metrics[i];

@@ -3,9 +3,9 @@
 // boiled down.
 //
 // Where it sits: a study has several; MetricSink takes what the run tells.
-// Model: figures are those of summary.json by the names of its fields, nested ones joined by a dot,
-// without those of the machine. Columns are those of the tables that a run fills, whether it writes
-// them or not; rows count of which all conditions hold, as often as what they stand for, and cells
+// Model: figures are those of summary.json by the names of its fields, nested ones joined by a dot;
+// those of the machine are measured for a study that asks for them. Columns are those of the tables
+// that a run fills, whether it writes them or not; rows count of which all conditions hold, as often as what they stand for, and cells
 // that are empty do not count. Percentiles are interpolated (core/values/distribution). A metric of
 // which a run tells nothing is none; a count then is 0.
 // Threads: as ResultSink.
@@ -37,8 +37,19 @@ struct StudyMetric {
 /// say it. Requires: check_metric() passes it.
 std::string unit_of(const StudyMetric& metric);
 
+/// What a run cost the machine, from its process' start on.
+struct MachineFigures {
+  double load_wall_time_s = 0;
+  double run_wall_time_s = 0;
+  double cpu_time_s = 0;
+  double events_per_s = 0;
+  double peak_memory_bytes = 0;
+};
+
 /// Throws InputError [unknown-metric], [unknown-column], [not-a-number] at `place`.
-void check_metric(const StudyMetric& metric, const SourcePlace& place);
+/// `measures_machine`: figures of MachineFigures, as "machine.cpu_time_s", are among those there
+/// are.
+void check_metric(const StudyMetric& metric, bool measures_machine, const SourcePlace& place);
 
 /// Figures that a summary may have.
 std::vector<std::string> summary_figures();
@@ -65,7 +76,7 @@ class MetricSink final : public ResultSink {
   void add_congested_job(const CongestedJobRow& row) override;
 
   /// By metric, when the run is over.
-  std::vector<std::optional<double>> values(const RunSummary& summary) const;
+  std::vector<std::optional<double>> values(const RunSummary& summary, const MachineFigures& machine) const;
 
  private:
   struct Followed;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/study/study_runner.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -28,12 +30,29 @@ std::string text_of(const InputError& error) {
   return text;
 }
 
+/// Of this process, which has carried out one run.
+MachineFigures machine_figures_of(const RunSummary& summary, double load_wall_time_s) {
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  constexpr double kib = 1024;
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return {.load_wall_time_s = load_wall_time_s,
+          .run_wall_time_s = summary.run_wall_time_s,
+          .cpu_time_s = seconds(used.ru_utime) + seconds(used.ru_stime),
+          .events_per_s = summary.run_wall_time_s > 0 ? static_cast<double>(summary.events) / summary.run_wall_time_s : 0,
+          .peak_memory_bytes = kib * static_cast<double>(used.ru_maxrss)};
+}
+
 /// None: it was interrupted. Bugs of Weft's own go on as they are.
 std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point, const StudyOptions& options,
                                      std::uint32_t threads) {
   StudyRecord record;
   try {
+    const auto begin = std::chrono::steady_clock::now();
     const Scenario scenario = load_scenario(flags_of(study, point));
+    const std::chrono::duration<double> loaded = std::chrono::steady_clock::now() - begin;
     MetricSink sink(study.metrics);
     RunOptions simulation;
     simulation.threads = threads;
@@ -41,7 +60,7 @@ std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point
     const RunSummary summary = finish_run(scenario, sink, simulation).summary;
     if (summary.interrupted) return std::nullopt;
     record.fingerprint = summary.fingerprint;
-    record.values = sink.values(summary);
+    record.values = sink.values(summary, machine_figures_of(summary, loaded.count()));
     record.notes = scenario.assumptions;
     record.notes.insert(record.notes.end(), summary.notes.begin(), summary.notes.end());
   } catch (const InputError& error) {
@@ -94,7 +113,11 @@ class Runner {
     progress_.done = progress_.before;
     while (!needed.missing.empty() && !is_over()) {
       progress_.total = needed.runs_max;
-      carry_out_all(with_guesses(needed.missing));
+      if (study_.measures_machine && result_.points.size() > 1 && options_.shares < result_.points.size()) {
+        carry_out_alone(needed.missing);
+      } else {
+        carry_out_all(with_guesses(needed.missing));
+      }
       needed = needed_runs(study_, result_.records, is_own());
     }
     // Other shares may have come to their ends meanwhile.
@@ -169,6 +192,22 @@ class Runner {
     if (failure) std::rethrow_exception(failure);
   }
 
+  void carry_out_alone(const std::vector<std::size_t>& runs) {
+    for (const std::size_t run : runs) {
+      if (is_over()) return;
+      const std::string end = options_.run_alone(run, result_.points.size());
+      result_.records[run] = folder_.record(run);
+      if (!result_.records[run]) {
+        if (is_interrupted()) return;
+        result_.records[run] = StudyRecord{.error = end, .fingerprint = {}, .values = {}, .notes = {}};
+        folder_.add(run, *result_.records[run]);
+      }
+      ++progress_.done;
+      progress_.failed += result_.records[run]->has_failed() ? 1 : 0;
+      if (options_.progress) options_.progress(progress_);
+    }
+  }
+
   const Study& study_;
   const StudyOptions& options_;
   const std::chrono::steady_clock::time_point begun_;
@@ -183,6 +222,10 @@ class Runner {
 
 StudyResult run_study(const Study& study, const StudyOptions& options) {
   WEFT_CHECK(options.share >= 1 && options.share <= options.shares, "a share is one of all");
+  if (study.measures_machine && !options.run_alone) {
+    fail("bad-value", "runs of a study that measures the machine are processes of their own", SourcePlace::named(study.file),
+         "weft study carries it out");
+  }
   if (options.shares > 1 && study.stop && study.stop->runs > 0) {
     fail("bad-value", "a budget of runs is dealt to all points in turn, and a share does not know of the others",
          SourcePlace::named(study.file), "drop stop { runs: }, or carry out the study as a whole");

@@ -4,7 +4,8 @@
 // Where it sits: `weft study`; runs are those of tools/simulation/run, in this process.
 // Model: each run is a function of the study and its number alone. One that fails leaves what was
 // wrong as its record, and the others go on. Cores: runs go beside each other, one thread each;
-// where there are fewer runs than threads, each takes its share of them. Under a stopping rule runs
+// where there are fewer runs than threads, each takes its share of them, and where the machine is
+// measured one run has them all. Under a stopping rule runs
 // that may turn out not to count keep threads busy that would have none; they are left out then.
 // Threads: one caller; takes others inside.
 #pragma once
@@ -43,6 +44,9 @@ struct StudyOptions {
   std::chrono::duration<double> time_limit{0};
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const StudyProgress&)> progress;  ///< from one thread at a time
+  /// Of studies that measure the machine: carries out a run, of as many as there are, in a process
+  /// of its own, with the folder and so many threads; returns how it ended where it left no record.
+  std::function<std::string(std::size_t run, std::size_t runs)> run_alone;
 };
 
 struct StudyResult {
@@ -59,7 +63,9 @@ struct StudyResult {
 };
 
 /// study.csv is written once no record is missing, and of those that are there when time is up.
-/// Throws InputError of StudyFolder, and [bad-value] of shares of a study with a budget of runs.
+/// A share of a single run measures the machine itself. Throws InputError of StudyFolder, and
+/// [bad-value] of shares of a study with a budget of runs and where the machine is measured without
+/// run_alone.
 /// Requires: 1 <= share <= shares.
 StudyResult run_study(const Study& study, const StudyOptions& options);
 

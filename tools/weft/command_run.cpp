@@ -298,7 +298,11 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("HOW")
       ->capture_default_str()
       ->check(one_of({"auto", "whole", "gz", "off"}));
-  command->add_option("--set", flags.settings, "Module parameter or preset=NAME, repeatable; `weft modules` lists them")
+  command
+      ->add_option(
+          "--set", flags.settings,
+          "Module parameter, preset=NAME, or of what the scenario makes a template's parameter (llm.dp=4) or a plan's field "
+          "(plan.zero_stage=1), repeatable; `weft modules` lists them")
       ->type_name("module.param=value")
       ->allow_extra_args(false);
   CLI::Option* profile =

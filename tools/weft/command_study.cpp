@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft study`: one question, asked of many runs.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
@@ -60,6 +67,31 @@ void take_share(const std::string& text, StudyOptions& options) {
   options.shares = *shares;
 }
 
+/// Starts this program with other words, without its output. "": it ended as it should; a run that
+/// failed leaves its error itself.
+std::string run_self(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {"/proc/self/exe"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t process = 0;
+  const int error = posix_spawn(&process, words.front().c_str(), &actions, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return fmt::format("the run's process cannot be started: {}", std::strerror(error));
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return fmt::format("the run's process was killed by signal {}{}", signal, signal == SIGKILL ? ", as by a lack of memory" : "");
+  }
+  return fmt::format("the run's process ended with status {} and left no result", WEXITSTATUS(status));
+}
+
 int carry_out_study(const StudyFlags& flags) {
   const Study study = read_study(flags.file);
   StudyOptions options;
@@ -77,6 +109,10 @@ int carry_out_study(const StudyFlags& flags) {
   }
   // Shares meet in a folder, whoever comes first.
   options.earlier = flags.resume || !flags.points.empty() ? StudyFolder::Earlier::kept : StudyFolder::Earlier::refused;
+  options.run_alone = [&](std::size_t run, std::size_t runs) {
+    return run_self({"study", flags.file, "--out=" + options.out, fmt::format("--points={}/{}", run + 1, runs),
+                     fmt::format("--threads={}", flags.threads), "--quiet"});
+  };
   ProgressLine line(stderr_is_terminal() && !flags.quiet);
   options.progress = [&line](const StudyProgress& progress) { line.show(study_progress_text(progress, line.elapsed_s())); };
   std::signal(SIGINT, on_study_interrupt);

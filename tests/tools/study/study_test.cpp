@@ -452,4 +452,53 @@ TEST_F(Studies, MistakesOfAStoppingRuleHaveTheirPlaces) {
             "unknown-module");
 }
 
+TEST_F(Studies, ParametersOfTemplatesAreAxes) {
+  write(
+      "made.textproto",
+      "topology { builder: \"rail_optimized\" set { name: \"server\" value: \"hgx_h100\" } }\n"
+      "job { workload { template: \"llm\" set { name: \"layers\" value: \"4\" } set { name: \"microbatches\" value: \"2\" } } }\n");
+  write("study.textproto",
+        "base { scenario: \"made.textproto\" } metric { name: \"gpus\" }\n"
+        "axis { name: \"llm.dp\" value: \"1\" value: \"2\" along { name: \"rail_optimized.hosts\" value: \"4\" value: \"8\" } }\n"
+        "axis { name: \"llm.tflops\" range { from: 300 to: 500 values: 3 } }\n");
+  const StudyResult result = run_study(read_study((folder_ / "study.textproto").string()), options("out"));
+  ASSERT_EQ(result.points.size(), 6U);
+  EXPECT_EQ(result.failed(), 0U);
+  EXPECT_EQ(*result.records[0]->values[0], 32);
+  EXPECT_EQ(*result.records[3]->values[0], 64);
+  EXPECT_EQ(result.points[1].value_of("llm.tflops"), "400");
+  EXPECT_NE(result.records[0]->fingerprint, result.records[1]->fingerprint);
+}
+
+// What the machine is measured for are processes of their own: none of them knows of the others'
+// memory, and one that is killed is a run that failed.
+TEST_F(Studies, TheMachineIsMeasuredRunByRun) {
+  const std::string machine =
+      "axis { name: \"flow.wqe_latency\" value: \"1us\" value: \"2us\" } metric { name: \"machine.cpu_time_s\" } "
+      "metric { name: \"machine.peak_memory_bytes\" } metric { name: \"makespan_s\" }\n";
+  EXPECT_EQ(code_of(machine), "unknown-metric");
+  EXPECT_EQ(code_of("measure_machine: true replicates: 3 stop { precision: 0.1 } " + machine), "unused-field");
+  const Study one = study("measure_machine: true " + machine);
+  EXPECT_THROW(run_study(one, options("none")), InputError);
+  StudyOptions how = options("out");
+  std::vector<std::size_t> begun;
+  how.run_alone = [&](std::size_t run, std::size_t runs) -> std::string {
+    begun.push_back(run);
+    if (run == 1) return "it was killed";
+    StudyOptions alone = options("out");
+    alone.earlier = StudyFolder::Earlier::kept;
+    alone.share = static_cast<std::uint32_t>(run + 1);
+    alone.shares = static_cast<std::uint32_t>(runs);
+    alone.run_alone = [](std::size_t /*run*/, std::size_t /*runs*/) -> std::string { return "a share of one run needs no other"; };
+    run_study(one, alone);
+    return "";
+  };
+  const StudyResult result = run_study(one, how);
+  EXPECT_EQ(begun, (std::vector<std::size_t>{0, 1}));
+  EXPECT_GT(*result.records[0]->values[0], 0);
+  EXPECT_GT(*result.records[0]->values[1], 1e6);
+  EXPECT_EQ(result.records[1]->error, "it was killed");
+  EXPECT_EQ(result.failed(), 1U);
+}
+
 }  // namespace weft::study_test

@@ -16,6 +16,7 @@
 #include "tools/simulation/scenario/job_rules.hpp"
 #include "tools/simulation/scenario/run_flags.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
+#include "tools/simulation/scenario/workload_settings.hpp"
 #include "tools/simulation/scenario/workload_shelf.hpp"
 #include "topologies/topology_file.hpp"
 #include "workloads/job_traces/job_trace.hpp"
@@ -38,6 +39,7 @@ struct Loading {
   const RunFlags& flags;
   Scenario& scenario;
   WorkloadShelf shelf{scenario};
+  WorkloadSettings workload_settings{flags.settings};
   std::vector<TraceUnderRules> traces = {};
   Diagnostics diagnostics = {};
   std::set<std::string> caught = {};  ///< texts of what attempt() added to the diagnostics

@@ -93,7 +93,7 @@ std::unique_ptr<ScenarioFile> read_file(Loading& loading) {
   if (loading.flags.scenario_file.empty()) {
     const FileAndFormat topology = split_format(loading.flags.topology);
     if (!topology.file.empty()) open_topology_file(loading, topology.file, topology.format);
-    loading.attempt([&] { loading.scenario.parameters.apply_flags(loading.flags.settings); });
+    loading.attempt([&] { loading.scenario.parameters.apply_flags(loading.workload_settings.others()); });
     loading.scenario.parameters.fill_in_preset();
     return nullptr;
   }
@@ -156,7 +156,10 @@ Scenario read_scenario(const RunFlags& flags, Probing probing) {
   note_speeds_at_start(scenario);
   note_flows_beside_packets(scenario);
   add_parameter_files(scenario, note_unused_settings(scenario));
+  loading.workload_settings.check_used(loading.diagnostics);
+  loading.diagnostics.throw_if_errors();
   fill_manifest(scenario, flags);
+  if (const std::string text = loading.workload_settings.text(); !text.empty()) scenario.manifest.set("workload_settings", text);
   check_data_regions(scenario);
   sort_by_submission(scenario.jobs);
   if (scenario.name.empty() && !scenario.jobs.empty()) scenario.name = scenario.jobs.front().name;

@@ -73,7 +73,7 @@ void ScenarioFile::read_parameters(const FieldPlaces& places) {
       message_, places, loading_.diagnostics, [&](const std::string& name, const std::string& value, const SourcePlace& place) {
         scenario_.parameters.apply(name, scenario_.parameters.is_file(name) ? loading_.beside_scenario(value) : value, place);
       });
-  loading_.attempt([&] { scenario_.parameters.apply_flags(loading_.flags.settings); });
+  loading_.attempt([&] { scenario_.parameters.apply_flags(loading_.workload_settings.others()); });
   scenario_.parameters.fill_in_preset();
 }
 

@@ -40,6 +40,13 @@ std::string file_or_name(const Loading& loading, const std::string& name) {
   return names_file(name) ? loading.beside_scenario(name) : name;
 }
 
+ParamSet template_params(Loading& loading, const ModuleInfo& module, const scenario::Workload& workload,
+                         const FieldPlaces& places) {
+  ParamSet params = params_of(module, workload, places);
+  loading.workload_settings.apply(params);
+  return params;
+}
+
 std::shared_ptr<const Workload> planned_workload(Loading& loading, const scenario::Workload& workload, const SourcePlace& place,
                                                  const FieldPlaces& places, std::optional<std::uint32_t> ranks) {
   PlannedWorkload planned;
@@ -54,6 +61,7 @@ std::shared_ptr<const Workload> planned_workload(Loading& loading, const scenari
     planned.plan.override_places.push_back(at);
   });
   diagnostics.throw_if_errors();
+  loading.workload_settings.apply(planned.plan);
   auto made = loading.shelf.get(planned, {places.of(workload, "model"), places.of(workload, "plan"), places.of(workload, "gpu")});
   require(!ranks || made->rank_count == *ranks, "rank-count-mismatch",
           fmt::format("plan {} takes {}, jobs that the rule matches have {}", workload.plan(),
@@ -66,7 +74,7 @@ std::shared_ptr<const Workload> made_workload(Loading& loading, const scenario::
                                               const FieldPlaces& places, std::optional<std::uint32_t> ranks) {
   const SourcePlace name_place = places.of(workload, "template");
   const auto& module = find_module(workload_templates(), workload.template_(), name_place);
-  auto made = loading.shelf.get(module, params_of(module.info, workload, places), name_place);
+  auto made = loading.shelf.get(module, template_params(loading, module.info, workload, places), name_place);
   require(!ranks || made->rank_count == *ranks, "rank-count-mismatch",
           fmt::format("template {} makes {}, jobs that the rule matches have {}", workload.template_(),
                       counted(made->rank_count, "rank", "ranks"), counted(ranks.value_or(0), "GPU", "GPUs")),
@@ -151,7 +159,7 @@ void require_workload_files(Loading& loading, const scenario::Workload& workload
 std::uint32_t template_ranks(Loading& loading, const scenario::Workload& workload, const FieldPlaces& places) {
   const SourcePlace place = places.of(workload, "template");
   const auto& module = find_module(workload_templates(), workload.template_(), place);
-  return loading.shelf.rank_count(module, params_of(module.info, workload, places), place);
+  return loading.shelf.rank_count(module, template_params(loading, module.info, workload, places), place);
 }
 
 }  // namespace weft
