@@ -5,9 +5,9 @@
 // Where it sits: a study has several; MetricSink takes what the run tells.
 // Model: figures are those of summary.json by the names of its fields, nested ones joined by a dot;
 // those of the machine are measured for a study that asks for them. Columns are those of the tables
-// that a run fills, whether it writes them or not; rows count of which all conditions hold, as often as what they stand for, and cells
-// that are empty do not count. Percentiles are interpolated (core/values/distribution). A metric of
-// which a run tells nothing is none; a count then is 0.
+// that a run fills, whether it writes them or not; rows count of which all conditions hold, as
+// often as what they stand for, and cells that are empty do not count. Percentiles are interpolated
+// (core/values/distribution). A metric of which a run tells nothing is none; a count then is 0.
 // Threads: as ResultSink.
 #pragma once
 

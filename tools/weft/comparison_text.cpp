@@ -22,10 +22,10 @@ std::string or_dash(const std::string& text) { return text.empty() ? "-" : text;
 
 std::string value_text(const std::optional<MeanInterval>& value, const std::string& name) {
   if (!value) return "-";
-  const std::string mean = figure_text(value->mean, time_unit_of(name));
+  const std::string mean = figure_text(value->mean, unit_of_figure(name));
   if (!value->half_width) return mean;
   constexpr int half_width_digits = 2;
-  return mean + " +- " + (*value->half_width > 0 ? figure_text(*value->half_width, time_unit_of(name), half_width_digits) : "0");
+  return mean + " +- " + (*value->half_width > 0 ? figure_text(*value->half_width, unit_of_figure(name), half_width_digits) : "0");
 }
 
 std::string change_text(std::optional<double> change) {
@@ -79,7 +79,7 @@ void add_cells(const std::vector<ComparedNumber>& cells, std::string& page) {
     for (std::size_t i = begin; i < begin + shown; ++i) {
       const ComparedNumber& one = cells[i];
       const auto text = [&](const std::optional<double>& number) {
-        return number ? figure_text(*number, time_unit_of(one.cell.column)) : "-";
+        return number ? figure_text(*number, unit_of_figure(one.cell.column)) : "-";
       };
       rows.push_back({one.cell.row, one.cell.column, text(one.a), text(one.b), change_text(one.change())});
     }

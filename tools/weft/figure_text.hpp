@@ -9,10 +9,10 @@
 
 namespace weft {
 
-/// "s" or "ns" of names that end so; "" of others, rates such as events_per_s among them.
-std::string_view time_unit_of(std::string_view name);
+/// "s", "ns" or "bytes" of names that end so; "" of others, rates such as events_per_s among them.
+std::string_view unit_of_figure(std::string_view name);
 
-/// Times in the unit that suits them, other numbers with so many digits and their unit.
+/// Times and bytes in the unit that suits them, other numbers with so many digits and their unit.
 std::string figure_text(double number, std::string_view unit, int digits = 6);
 
 }  // namespace weft
