@@ -25,8 +25,14 @@ endif()
 # time and brings nothing.
 set(WEFT_QUICK_OPTIMISATION $<$<CONFIG:Release>:-O2>)
 
-weft_precompile_for(library OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS})
-weft_precompile_for(quick_library OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS} ${WEFT_QUICK_OPTIMISATION} ${WEFT_QUICK_HARDENING_OPTIONS})
+# Libraries go into the Python module (tools/python), too, which is a shared object. Nobody outside
+# sees their symbols, so that the linker makes of calls and addresses in the program what it would
+# without -fPIC: a run takes as many instructions.
+set(WEFT_SHARED_OPTIONS -fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
+set(WEFT_LIBRARY_OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS} ${WEFT_SHARED_OPTIONS})
+
+weft_precompile_for(library OPTIONS ${WEFT_LIBRARY_OPTIONS})
+weft_precompile_for(quick_library OPTIONS ${WEFT_LIBRARY_OPTIONS} ${WEFT_QUICK_OPTIMISATION} ${WEFT_QUICK_HARDENING_OPTIONS})
 
 # Libraries without code: who links an installed library of ours needs none of those that only its
 # sources include.
@@ -42,7 +48,7 @@ function(weft_library name)
   target_include_directories(weft_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>
     $<INSTALL_INTERFACE:${WEFT_INSTALL_INCLUDEDIR}>)
   target_compile_features(weft_${name} PUBLIC cxx_std_20)
-  target_compile_options(weft_${name} PRIVATE ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS})
+  target_compile_options(weft_${name} PRIVATE ${WEFT_LIBRARY_OPTIONS})
   foreach(library IN LISTS WEFT_HEADER_ONLY)
     list(TRANSFORM ARG_PRIVATE_LINK REPLACE "^${library}$" "$<BUILD_INTERFACE:${library}>")
   endforeach()
@@ -115,7 +121,7 @@ endfunction()
 function(weft_bench name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name}_bench ${ARG_SOURCES})
-  target_compile_options(${name}_bench PRIVATE ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS})
+  target_compile_options(${name}_bench PRIVATE ${WEFT_LIBRARY_OPTIONS})
   target_link_libraries(${name}_bench PRIVATE ${ARG_LINK} benchmark::benchmark)
   weft_use_precompiled(library ${name}_bench)
   set_target_properties(${name}_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)

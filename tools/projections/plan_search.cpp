@@ -60,12 +60,19 @@ class PlanSearch {
     PlanCandidates candidates = plans_in(request_.space, model_, place_);
     result_.refused = candidates.refused;
     rank(std::move(candidates.plans));
-    simulate();
+    if (!is_interrupted()) simulate();
+    if (is_interrupted()) {
+      result_ = {};
+      result_.interrupted = true;
+      return std::move(result_);
+    }
     mark_pareto();
     return std::move(result_);
   }
 
  private:
+  bool is_interrupted() const { return request_.interrupt != nullptr && *request_.interrupt; }
+
   void rank(std::vector<ParallelPlan> plans) {
     std::vector<FoundPlan> found(plans.size());
     std::vector<Fate> fates(plans.size(), Fate::ranked);
@@ -121,7 +128,9 @@ class PlanSearch {
     simulation.finds_blame = false;
     if (!request_.whole && has_short_ways_in_hosts(plan))
       simulation.ring_messages = plan.shards_parameters() ? ring_messages_of_zero_3 : ring_messages;
-    return simulate_iteration(cluster_, simulation, {}).iteration;
+    RunOptions run;
+    run.interrupt = request_.interrupt;
+    return simulate_iteration(cluster_, simulation, std::move(run)).iteration;
   }
 
   /// The same, from two with fewer layers if each of many gathers its own parameters. Layers
@@ -151,7 +160,7 @@ class PlanSearch {
     each("plans simulated", count, [&](std::size_t worker, std::size_t i) {
       result_.plans[i].simulated = continued(*benches_[worker], result_.plans[i].plan);
     });
-    if (count == 0) return;
+    if (count == 0 || is_interrupted()) return;
     std::vector<double> before;
     std::vector<double> after;
     for (std::size_t i = 0; i < count; ++i) {
@@ -187,12 +196,14 @@ class PlanSearch {
     }
   }
 
-  /// The first exception in order of i goes on after all pieces.
+  /// The first exception in order of i goes on after all pieces. Interrupted, the pieces that have
+  /// not begun are left out, and what the others met says nothing.
   void each(const char* what, std::size_t count, const std::function<void(std::size_t worker, std::size_t i)>& piece) {
     std::vector<std::exception_ptr> failures(count);
     std::mutex telling;
     std::uint64_t done = 0;
     loop_.run(count, [&](std::size_t worker, std::size_t i) {
+      if (is_interrupted()) return;
       try {
         piece(worker, i);
       } catch (...) {
@@ -202,6 +213,7 @@ class PlanSearch {
       ++done;
       if (request_.progress) request_.progress({what, done, count});
     });
+    if (is_interrupted()) return;
     for (const std::exception_ptr& failure : failures) {
       if (failure) std::rethrow_exception(failure);
     }

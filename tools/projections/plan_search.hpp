@@ -55,10 +55,12 @@ struct SearchRequest {
   bool with_neighbours = false;  ///< the cluster's jobs run beside the plans that are simulated
   bool whole = false;            ///< all layers, and all rounds of rings
   std::uint32_t threads = 1;
+  const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const SearchProgress&)> progress;  ///< from one thread at a time
 };
 
 struct SearchResult {
+  bool interrupted = false;              ///< then nothing below says anything
   std::vector<FoundPlan> plans;          ///< that fit: simulated ones first, each by iteration time
   std::uint64_t refused = 0;             ///< combinations that break a rule
   std::uint64_t out_of_memory = 0;       ///< plans

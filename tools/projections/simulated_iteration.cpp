@@ -106,7 +106,14 @@ SimulatedIteration simulate_iteration(const Scenario& cluster, const SimulationR
 
   std::atomic<bool> ended = false;
   JobSink sink(name, ended);
-  if (request.with_neighbours) options.interrupt = &ended;
+  if (request.with_neighbours) {
+    // The run ends with the job, or when its user says so.
+    options.progress = [&ended, asked = options.interrupt, tell = options.progress](const RunState& state) {
+      if (asked != nullptr && *asked) ended = true;
+      if (tell) tell(state);
+    };
+    options.interrupt = &ended;
+  }
   const RunOutcome outcome = request.with_neighbours ? run(scenario, sink, options) : finish_run(scenario, sink, options);
   if (sink.iterations().size() < request.iterations) {
     fail("never-ended", fmt::format("job {} does not get to the end of iteration {}", in_quotes(request.name), request.iterations),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/results/memory_sink.hpp"
 
+#include <vector>
+
 namespace weft {
 
 namespace {
@@ -30,6 +32,17 @@ void MemorySink::begin() {
   link_samples.clear();
   texts_.clear();
   texts_of_flows_.clear();
+  classes_ = {};
+  transfers_ = 0;
+  lists_classes_ = false;
+}
+
+void MemorySink::expect_many_flows() { lists_classes_ = may_list_classes(); }
+
+std::uint64_t MemorySink::complete() {
+  if (!lists_classes_) return 0;
+  classes_.each([this](const FlowRow& row) { keep_flow(row); });
+  return transfers_;
 }
 
 void MemorySink::add_job(const JobRow& row) {
@@ -51,9 +64,24 @@ void MemorySink::add_collective(const CollectiveRow& row) {
        &CollectiveRow::algorithm, &CollectiveRow::protocol, &CollectiveRow::reason);
 }
 
-void MemorySink::add_flow(const FlowRow& row) {
+void MemorySink::keep_flow(const FlowRow& row) {
   keep(flows, row, texts_of_flows_, &FlowRow::job, &FlowRow::source, &FlowRow::destination, &FlowRow::op, &FlowRow::collective,
        &FlowRow::communicator);
+}
+
+void MemorySink::add_flow(const FlowRow& row) {
+  // Rows of a list are what the user gave, each.
+  if (row.input_row) return keep_flow(row);
+  if (flows_listed_max_ == 0) return;
+  if (!may_list_classes()) return keep_flow(row);
+  classes_.add(row);
+  transfers_ += row.multiplicity;
+  if (!lists_classes_ && transfers_ > flows_listed_max_) {
+    // Classes take the place of the rows so far when all are known.
+    std::erase_if(flows, [](const FlowRow& one) { return !one.input_row; });
+    lists_classes_ = true;
+  }
+  if (!lists_classes_) keep_flow(row);
 }
 
 void MemorySink::add_link(const LinkRow& row) {

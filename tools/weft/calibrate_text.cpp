@@ -101,7 +101,7 @@ void print_calibration(const CalibrationProfile& profile, const CalibrationResul
              profile.search);
 }
 
-void print_calibration_json(const CalibrationProfile& profile, const CalibrationResult& result, double wall_time_s) {
+std::string calibration_json(const CalibrationProfile& profile, const CalibrationResult& result, double wall_time_s) {
   nlohmann::ordered_json json;
   for (const CalibrationProfile::Parameter& p : profile.parameters) {
     json["parameters"].push_back({{"name", p.name},
@@ -142,7 +142,7 @@ void print_calibration_json(const CalibrationProfile& profile, const Calibration
   json["outliers"] = profile.outliers;
   json["runs"] = profile.runs;
   json["wall_time_s"] = wall_time_s;
-  std::cout << json.dump(2) << "\n";
+  return json.dump(2) + "\n";
 }
 
 void list_times(const char* what, const std::vector<std::size_t>& which, const MeasuredTables& measured,

@@ -3,6 +3,7 @@
 // Threads: one at a time.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "calibration/profile.hpp"
@@ -13,7 +14,7 @@ namespace weft {
 
 /// Parameters and errors as tables.
 void print_calibration(const CalibrationProfile& profile, const CalibrationResult& result);
-void print_calibration_json(const CalibrationProfile& profile, const CalibrationResult& result, double wall_time_s);
+std::string calibration_json(const CalibrationProfile& profile, const CalibrationResult& result, double wall_time_s);
 
 /// Some of the measured times, each on a line of stderr. `simulated_s` may be null.
 void list_times(const char* what, const std::vector<std::size_t>& which, const MeasuredTables& measured,

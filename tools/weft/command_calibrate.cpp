@@ -311,7 +311,7 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
       std::fprintf(stderr, "note: the search ended with --minutes=%g; the same command goes on from there\n", options.minutes);
   }
   if (options.json) {
-    print_calibration_json(profile, result, elapsed_s);
+    std::cout << calibration_json(profile, result, elapsed_s) << std::flush;
   } else {
     print_calibration(profile, result);
     fmt::print("profile in {}\n", options.out);
