@@ -11,7 +11,7 @@ SourcePlace GpuFlags::place() const { return SourcePlace::named(fmt::format("--g
 CLI::Option* add_gpu_flag(CLI::App& command, GpuFlags& flags, const std::string& meaning) {
   return command.add_option("--gpu", flags.gpu, fmt::format("{}: one of `weft modules gpu`", meaning))
       ->type_name("GPU")
-      ->default_val("h100_sxm");
+      ->capture_default_str();
 }
 
 Gpu flagged_gpu(const GpuFlags& flags) { return gpu_named(flags.gpu, flags.place()); }

@@ -18,7 +18,7 @@ class Option;
 namespace weft {
 
 struct GpuFlags {
-  std::string gpu;
+  std::string gpu = "h100_sxm";
 
   SourcePlace place() const;
 };

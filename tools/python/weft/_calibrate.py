@@ -35,7 +35,7 @@ class Calibration:
 
     def __init__(self, fit: _native.FinishedFit):
         self.parameters: "pandas.DataFrame" = _frames.frame(fit.parameters(), {}, {})
-        self.times: "pandas.DataFrame" = _frames.frame(fit.times(), {}, {})
+        self.times: "pandas.DataFrame" = _frames.frame(fit.times(), {}, {}).infer_objects()
         self.figures: dict[str, Any] = json.loads(fit.json())
         del self.figures["wall_time_s"]
         self.profile: str = fit.profile_text()

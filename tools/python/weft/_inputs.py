@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any, Iterable, Mapping, Optional, Union
 
@@ -29,13 +31,20 @@ def value_text(value: Any) -> str:
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
+class Folder:
+    """A folder that lasts as long as the object."""
+
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp(prefix="weft-")
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
 class _Written:
     """Text that lies in a file of its own as long as the object lives."""
 
     def __init__(self, name: str, text: str):
-        self.text = text
-        self._folder = tempfile.TemporaryDirectory(prefix="weft-")
-        self.path = str(Path(self._folder.name) / name)
+        self._folder = Folder()
+        self.path = str(Path(self._folder.path) / name)
         Path(self.path).write_text(text, encoding="utf-8")
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
 from . import _frames, _native
 from ._errors import input_error
-from ._inputs import PathLike, Scenario, Settings, Topology, Workload, _Held, _plain, file_flag
+from ._inputs import Folder, PathLike, Scenario, Settings, Topology, Workload, _Held, _plain, file_flag
 from ._run import Progress
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ class StudyResult:
         out: the study's folder.
     """
 
-    def __init__(self, study: _native.FinishedStudy, out: str, folder: Optional[tempfile.TemporaryDirectory]):
+    def __init__(self, study: _native.FinishedStudy, out: str, folder: Optional[Folder]):
         self._study = study
         self._folder = folder
         self.out = out
@@ -219,8 +218,8 @@ def study(
     part, parts = (1, 1) if share is None else share
     if not 1 <= part <= parts:
         raise input_error("bad-value", f"share is {share!r}", "share", "(2, 5) is every fifth run, from the second on")
-    folder = tempfile.TemporaryDirectory(prefix="weft-study-") if out is None else None
-    where = str(Path(folder.name) / "study") if folder is not None else os.fspath(out)  # type: ignore[arg-type]
+    folder = Folder() if out is None else None
+    where = str(Path(folder.path) / "study") if folder is not None else os.fspath(out)  # type: ignore[arg-type]
     keeps = resume or share is not None
     return StudyResult(_native.study(path, where, keeps, part, parts, threads, time_limit_s, progress), where, folder)
 

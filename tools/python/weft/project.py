@@ -25,7 +25,7 @@ class Projection:
         text: what the command prints.
     """
 
-    def __init__(self, data: dict[str, Any], text: str, rows: str):
+    def __init__(self, data: dict[str, Any], text: str, rows: list[dict[str, Any]]):
         self.data = data
         self.text = text
         self._rows = rows
@@ -35,10 +35,10 @@ class Projection:
 
     @property
     def frame(self) -> "pandas.DataFrame":
-        """Its table: stages of memory, columns of training (one for each way of telling the time), plans of a search."""
+        """Its table: a row for each stage of memory, for each way of telling the time of training, for each plan of a search."""
         import pandas
 
-        return pandas.json_normalize(self.data[self._rows])
+        return pandas.json_normalize(self._rows)
 
     def __repr__(self) -> str:
         return f"<weft.Projection {self.text.splitlines()[0] if self.text else ''}>"
@@ -66,6 +66,7 @@ def memory(
     mode: Optional[str] = None,
     load_benchmark: Optional[PathLike] = None,
     safety_margin: Optional[float] = None,
+    as_: Optional[str] = None,
 ) -> Projection:
     """GPU memory of each pipeline stage in bytes, and whether the plan fits; as ``weft project memory``.
 
@@ -78,6 +79,7 @@ def memory(
         stage: to show, from 0; default: the one that needs most.
         mode: "simulate": all is calculated; "benchmark", "both": with what ``load_benchmark`` has measured.
         safety_margin: share by which the upper bound is more; default 0.05.
+        as_: "seed": the arithmetic that Primus' documentation prints, beside it.
 
     Raises:
         InputError: an input is wrong.
@@ -96,8 +98,12 @@ def memory(
     flags.benchmark.load = _place(load_benchmark)
     if safety_margin is not None:
         flags.margin = _share("safety_margin", safety_margin)
+    if as_ is not None:
+        flags.as_ = check_choice("as_", as_, ("weft", "seed"))
     told, text = _native.project_memory(flags)
-    return Projection(json.loads(told), text, "stages")
+    data = json.loads(told)
+    stages = next((data[key]["stages"] for key in ("benchmark", "simulate") if "stages" in data.get(key, {})), [])
+    return Projection(data, text, stages)
 
 
 def training(
@@ -119,6 +125,7 @@ def training(
     neighbours: Union[None, str, Sequence[str]] = None,
     estimate_only: bool = False,
     combine_inside: bool = False,
+    as_: Optional[str] = None,
     iterations: Optional[int] = None,
     tokens: Optional[float] = None,
     threads: Optional[int] = None,
@@ -139,6 +146,7 @@ def training(
         neighbours: other jobs on the cluster, "MODEL:PLAN".
         estimate_only: the closed form alone.
         combine_inside: collectives inside hosts become part of computation, by formula.
+        as_: "seed": beside it the projection from a node to a cluster that Primus' documentation prints.
         iterations: to simulate, of which the last counts; default 2.
         tokens: to train on: says how many hours that takes.
         threads: of the simulation.
@@ -156,7 +164,9 @@ def training(
                          profiling_mode=profiling_mode, load_benchmark=load_benchmark, hardware_config=hardware_config,
                          estimators=estimators, components=components, neighbour=neighbour or None,
                          estimate_only=estimate_only, combine_inside=combine_inside, iterations=iterations, tokens=tokens,
-                         threads=threads)
+                         threads=threads, **{"as": as_})
+    if as_ is not None:
+        flags.as_ = check_choice("as_", as_, ("weft", "seed"))
     flags.target_nodes = _nodes(target_nodes, gpus)
     _operator_flags(flags.operators, gpu, gpu_clock, optimes)
     if profiling_mode is not None:
@@ -173,7 +183,7 @@ def training(
     if threads is not None:
         flags.threads = threads
     told, text = _native.project_training(flags, progress)
-    found = [Projection(one, text, "columns") for one in json.loads(told)]
+    found = [Projection(one, text, one["projections"]) for one in json.loads(told)]
     return found[0] if isinstance(cluster, (str, os.PathLike)) else found
 
 
@@ -224,7 +234,8 @@ def search(
     flags.simulated, flags.margin = simulate, _share("safety_margin", safety_margin)
     flags.whole, flags.threads = whole, threads
     told, text = _native.project_search(flags, show, progress)
-    return Projection(json.loads(told), text, "plans")
+    data = json.loads(told)
+    return Projection(data, text, data["plans"])
 
 
 def _plan_flags(flags: Any, model: PathLike, plan: PathLike, gpus: Optional[int], set: Optional[Settings]) -> Any:
