@@ -29,6 +29,8 @@ build_packages=(
 )
 # What the house checks and the documents need on top, and what links faster.
 test_packages=(clang-format jq lld mkdocs python3)
+# What the Python module is built with, and what its users and tests have.
+python_packages=(pybind11-dev python3-dev python3-matplotlib python3-pandas python3-pip python3-venv python3-wheel)
 # The other compiler and its sanitizers: half a GiB that nothing needs before the stage behind the
 # release build.
 clang_packages=(clang libclang-rt-dev)

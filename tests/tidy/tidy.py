@@ -38,6 +38,7 @@ TOOL_ARROWS = {
     "study": ["simulation"],
     "compare": ["simulation"],
     "weft": ["calibrate", "compare", "projections", "study"],
+    "python": ["weft"],
     "kernel_sampler": [],  # Python, which meets the others in tables
 }
 LINES_MAX = 700  # of a source file outside tests
@@ -48,6 +49,7 @@ TOP_FOLDERS = [*ARROWS, "bench", "tests", "cmake", "docs", ".ci", ".github"]
 TOP_FILES = [
     "ARCHITECTURE.md", "CHANGELOG", "CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md",
     "Containerfile", "LICENSE", "README.md", ".clang-format", ".containerignore", ".gitattributes", ".gitignore",
+    "pyproject.toml", "setup.py",
 ]  # fmt: skip
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 TEXT_SUFFIXES = {".cpp", ".hpp", ".proto", ".md", ".txt", ".cmake", ".py", ".sh", ".json", ".textproto", ".yml", ".html", ".js", ".css", ""}

@@ -52,7 +52,6 @@ struct RequestedFit {
   std::optional<double> hold_out = {};
   std::uint64_t runs = 10'000;
   std::uint32_t threads = 1;
-  std::string journal = {};
 };
 
 struct FinishedFit {
@@ -101,7 +100,6 @@ CalibrationOptions options_of(const RequestedFit& wanted) {
   options.flow_mode_proposes = wanted.propose == "flow";
   options.points_max = wanted.runs;
   options.threads = wanted.threads;
-  options.journal = wanted.journal;
   return options;
 }
 
@@ -202,8 +200,7 @@ void bind_calibrations(py::module_& module) {
       .def_readwrite("propose", &RequestedFit::propose)
       .def_readwrite("hold_out", &RequestedFit::hold_out)
       .def_readwrite("runs", &RequestedFit::runs)
-      .def_readwrite("threads", &RequestedFit::threads)
-      .def_readwrite("journal", &RequestedFit::journal);
+      .def_readwrite("threads", &RequestedFit::threads);
   py::class_<FinishedFit>(module, "FinishedFit")
       .def("json", [](const FinishedFit& fit) { return text_of(calibration_json(fit.profile, fit.result, 0)); })
       .def("profile_text", [](const FinishedFit& fit) { return text_of(fit.profile.to_text()); })

@@ -79,8 +79,7 @@ void bind_projections(py::module_& module) {
   py::class_<OperatorTimeFlags>(module, "OperatorTimeFlags")
       .def_readwrite("gpu", &OperatorTimeFlags::gpu)
       .def_readwrite("clock", &OperatorTimeFlags::clock)
-      .def_readwrite("profiles", &OperatorTimeFlags::profiles)
-      .def_readwrite("external", &OperatorTimeFlags::external);
+      .def_readwrite("profiles", &OperatorTimeFlags::profiles);
   py::class_<BenchmarkFlags>(module, "BenchmarkFlags").def_readwrite("load", &BenchmarkFlags::load);
   py::class_<GpuFlags>(module, "GpuFlags").def_readwrite("gpu", &GpuFlags::gpu);
   py::class_<MemoryFlags>(module, "MemoryFlags")

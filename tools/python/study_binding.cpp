@@ -114,7 +114,6 @@ void bind_studies(py::module_& module) {
       },
       py::arg("file"), py::arg("out"), py::arg("resume"), py::arg("share"), py::arg("shares"), py::arg("threads"),
       py::arg("time_limit_s"), py::arg("progress"));
-  module.def("study_name", [](const std::string& file) { return read_study(file).name; });
 }
 
 }  // namespace weft::python

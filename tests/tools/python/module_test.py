@@ -3,6 +3,7 @@
 
 usage: module_test.py WEFT
 """
+import ast
 import csv
 import inspect
 import math
@@ -25,6 +26,7 @@ import numpy  # noqa: E402
 import pandas  # noqa: E402
 
 import weft  # noqa: E402
+import weft._native  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 QUICKSTART = "tools/examples/quickstart.textproto"
@@ -42,9 +44,11 @@ ENDLESS = """
 
 def two_ranks(**more):
     """A transfer of 1 MB between two hosts of one GPU."""
-    work = weft.Workload.of_ops(
-        ranks=2, communicator=[{"name": "all", "size": 2}],
-        role=[{"name": "all", "op": [{"name": "ar", "collective": {"type": "all_reduce", "communicator": "all", "size": "1MB"}}]}])
+    def side(name, rank, kind):
+        return {"name": name, "ranks": rank, "op": [{"name": kind, kind: {"communicator": "all", "peer": 1 - int(rank), "size": "1MB"}}]}
+
+    work = weft.Workload.of_ops(ranks=2, communicator=[{"name": "all", "size": 2}],
+                                role=[side("sender", "0", "send"), side("receiver", "1", "receive")])
     return weft.Scenario(topology=weft.Topology("single_switch", hosts=2, gpus_per_host=1),
                          job=[{"name": "a", "workload": work, **more}])
 
@@ -80,7 +84,8 @@ class Tables(FromTheRoot):
         cases = [({"scenario": QUICKSTART}, ("jobs", "attempts", "cluster", "iterations", "communicators", "links")),
                  ({**PACKETS, "sample": "100us", "set": {"packet.watchdog": "1ms"}},
                   ("jobs", "collectives", "flows", "links", "link_samples", "pause_storms")),
-                 ({"scenario": QUICKSTART, "set": {"flow.detect_congestion": "on"}}, ("congestion", "congested_jobs"))]
+                 ({"scenario": "tests/golden/cases/congestion_found/scenario.textproto",
+                   "set": {"flow.detect_congestion": "on", "flow.congestion_gap": "500ms"}}, ("congestion", "congested_jobs"))]
         for arguments, tables in cases:
             with tempfile.TemporaryDirectory() as folder:
                 result = weft.run(**arguments, out=folder)
@@ -91,8 +96,7 @@ class Tables(FromTheRoot):
     def test_have_units_and_numbers_that_are_not_copied(self):
         result = weft.run(two_ranks())
         flows = result.flows
-        # A ring of two sends 2 (n - 1) / n of 1 MB: as much as there is, half at a time in each direction.
-        self.assertEqual(int((flows["size_bytes"] * flows["multiplicity"]).sum()), 2 * 1_000_000)
+        self.assertEqual(int((flows["size_bytes"] * flows["multiplicity"]).sum()), 1_000_000)
         self.assertEqual(flows.attrs["units"]["fct_ns"], "ns")
         self.assertIn("fct_ns", flows.attrs["meanings"])
         arrays = result.arrays("flows")
@@ -208,7 +212,7 @@ class Mistakes(FromTheRoot):
         self.refused("bad-value", 'did you mean "jobs"?', lambda: weft.run(two_ranks()).table("job"))
         self.refused("unknown-metric", 'did you mean "mean_iteration_s"?', lambda: weft.study(
             weft.Study(QUICKSTART, axes={"flow.queue_pairs": [1]}, metrics=["mean_iteratoin_s"])))
-        self.refused("unknown-axis", "flow.queue_pair", lambda: weft.study(
+        self.refused("unknown-param", "flow.queue_pair", lambda: weft.study(
             weft.Study(QUICKSTART, axes={"flow.queue_pair": [1]}, metrics=["makespan_s"])))
         with self.assertRaisesRegex(TypeError, "thread"):
             weft.run(QUICKSTART, thread=2)
@@ -224,15 +228,10 @@ class Mistakes(FromTheRoot):
         self.refused("missing-flag", "one question at a time", lambda: weft.predict("snapshot.textproto"))
         self.refused("no-snapshot", "has no snapshot", lambda: weft.predict(weft.run(two_ranks()), drain="host0"))
         self.refused("missing-flag", "no folder", lambda: weft.run(two_ranks(), trace=True))
-        self.refused("bad-model", "", lambda: weft.project.memory("no_such_model", "llama3_8b_nemo")) \
-            if False else self.refused_model()
+        with self.assertRaisesRegex(weft.InputError, "no_such_model"):
+            weft.project.memory("no_such_model", "llama3_8b_nemo")
         self.refused("out-of-range", "1 or more", lambda: weft.project.search("llama3_8b", "hgx_h100", gpus=0))
         self.refused("missing-flag", "nothing to fit to", lambda: weft.calibrate(QUICKSTART, fit=["flow.wqe_latency"]))
-
-    def refused_model(self):
-        with self.assertRaises(weft.InputError) as raised:
-            weft.project.memory("no_such_model", "llama3_8b_nemo")
-        self.assertIn("no_such_model", str(raised.exception))
 
 
 class Threads(FromTheRoot):
@@ -304,8 +303,7 @@ class Interrupts(FromTheRoot):
         return time.monotonic() - sent
 
     def test_runs(self):
-        # At once as a rule; a machine that does other things, too, may take longer.
-        self.assertLess(self.interrupted("weft.run(endless)"), 2 if not os.environ.get("CI") else 10)
+        self.assertLess(self.interrupted("weft.run(endless)"), 2)
 
     def test_studies(self):
         self.interrupted("weft.study(weft.Study(endless, axes={'flow.queue_pairs': [1, 2, 4]}, metrics=['makespan_s']))")
@@ -365,6 +363,25 @@ class Studies(FromTheRoot):
 
 
 class Documentation(unittest.TestCase):
+    def test_types_of_the_compiled_part_are_those_that_it_has(self):
+        """Names and attributes of _native.pyi, and nothing else."""
+        def public(names):
+            return {name for name in names if not name.startswith("__")}
+
+        stub = ast.parse(Path(weft.__file__).with_name("_native.pyi").read_text(encoding="utf-8"))
+        found = {}
+        for node in stub.body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name] = public(one.target.id if isinstance(one, ast.AnnAssign) else one.name for one in node.body)
+            elif isinstance(node, ast.FunctionDef):
+                found[node.name] = None
+            elif isinstance(node, ast.AnnAssign):
+                found[node.target.id] = None
+        self.assertEqual(set(found), public(dir(weft._native)))
+        for name, members in found.items():
+            if members is not None:
+                self.assertEqual(members, public(dir(getattr(weft._native, name))), name)
+
     def test_is_there_for_every_name(self):
         for name in weft.__all__:
             thing = getattr(weft, name)

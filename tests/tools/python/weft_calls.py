@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the Python module share: the command beside it, and endless work."""
+import importlib.util
 import json
 import subprocess
 import sys
@@ -13,9 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def require(*modules):
     """Ends the test as skipped where one of these is not installed."""
     for module in modules:
-        try:
-            __import__(module)
-        except ImportError:
+        if importlib.util.find_spec(module) is None:
             print(f"{module} is not installed")
             sys.exit(SKIPPED)
 
