@@ -21,8 +21,8 @@ namespace weft::python {
 /// Throws KeyError for a table that is none of MemorySink's.
 pybind11::dict columns_of(const MemorySink& rows, const std::string& table);
 
-/// Of every table that a MemorySink has, by name: its meaning, when it is filled, and of each column
-/// unit and meaning.
+/// Of every table that a MemorySink has, by name: its meaning, when it is filled, and of each
+/// column unit and meaning.
 pybind11::dict table_descriptions();
 
 }  // namespace weft::python

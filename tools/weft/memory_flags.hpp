@@ -38,8 +38,8 @@ struct ProjectedMemory {
   std::optional<PrimusMemory> primus;  ///< of --as=seed
 };
 
-/// Throws InputError: what readers of models, plans and clusters do, [unused-flag] for flags that do
-/// nothing, [no-gpu], [too-few-gpus], [out-of-range], [too-large], [bad-plan].
+/// Throws InputError: what readers of models, plans and clusters do, [unused-flag] for flags that
+/// do nothing, [no-gpu], [too-few-gpus], [out-of-range], [too-large], [bad-plan].
 ProjectedMemory projected_memory(const MemoryFlags& flags);
 
 }  // namespace weft

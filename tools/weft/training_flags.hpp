@@ -42,8 +42,8 @@ struct TrainingFlags {
   bool asks_for(std::string_view estimator) const;
 };
 
-/// One for each cluster. `run`: interrupt and progress of what is simulated. Throws InputError: what
-/// readers of models, plans and clusters and runs do, [unused-flag] for flags that do nothing.
+/// One for each cluster. `run`: interrupt and progress of what is simulated. Throws InputError:
+/// what readers of models, plans and clusters and runs do, [unused-flag] for flags that do nothing.
 std::vector<TrainingProjection> projections_of(TrainingFlags flags, const RunOptions& run);
 
 }  // namespace weft

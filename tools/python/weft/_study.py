@@ -222,5 +222,3 @@ def study(
     where = str(Path(folder.path) / "study") if folder is not None else os.fspath(out)  # type: ignore[arg-type]
     keeps = resume or share is not None
     return StudyResult(_native.study(path, where, keeps, part, parts, threads, time_limit_s, progress), where, folder)
-
-
