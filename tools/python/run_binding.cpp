@@ -134,6 +134,7 @@ void bind_runs(py::module_& module) {
       .def_readwrite("flows_csv", &RequestedRun::flows_csv)
       .def_readwrite("trace", &RequestedRun::trace)
       .def_readwrite("trace_size", &RequestedRun::trace_size)
+      .def_readwrite("trace_ranks", &RequestedRun::trace_ranks)
       .def_readwrite("sample", &RequestedRun::sample)
       .def_readwrite("until", &RequestedRun::until)
       .def_readwrite("snapshot", &RequestedRun::snapshot)

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
@@ -44,6 +46,32 @@ class PlanSearchOfTwoHosts : public testing::Test {
 };
 
 }  // namespace
+
+// Told to stop after the fifth plan, by one thread that would rank hundreds, and after the second of
+// six that it would simulate.
+TEST_F(PlanSearchOfTwoHosts, StopsWhenItIsInterrupted) {
+  const std::vector<std::pair<std::string, std::uint64_t>> moments = {{"plans ranked", 5}, {"plans simulated", 2}};
+  for (const auto& [phase, last] : moments) {
+    std::atomic<bool> interrupt = false;
+    std::uint64_t told = 0;
+    SearchRequest request;
+    request.space.settings = {"global_batch=32"};
+    request.space.gpus = 16;
+    request.simulated = 6;
+    request.memory = Bytes::of(1LL << 40);
+    request.threads = 1;
+    request.interrupt = &interrupt;
+    request.progress = [&, of = phase, at = last](const SearchProgress& progress) {
+      if (progress.what != of) return;
+      told = progress.done;
+      if (progress.done == at) interrupt = true;
+    };
+    const SearchResult result = search_plans(model, cluster, times, request, place);
+    EXPECT_TRUE(result.interrupted) << phase;
+    EXPECT_TRUE(result.plans.empty()) << phase;
+    EXPECT_EQ(told, last) << phase;
+  }
+}
 
 TEST_F(PlanSearchOfTwoHosts, SimulatedPlansComeFirstAndBothPartsAreInOrder) {
   const SearchResult result = search(1);

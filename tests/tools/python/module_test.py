@@ -223,6 +223,13 @@ class Mistakes(FromTheRoot):
         self.refused("bad-value", "a dictionary of its fields", lambda: weft.Scenario(job=["a"]))
         self.refused("bad-value", "a dictionary", lambda: weft.run(QUICKSTART, set=["flow.queue_pairs=4"]))
 
+    def test_in_numbers(self):
+        self.refused("out-of-range", "a whole number from 1 to 1024", lambda: weft.run(QUICKSTART, threads=0))
+        self.refused("out-of-range", "a whole number from 0 up", lambda: weft.run(QUICKSTART, seed=-1))
+        self.refused("out-of-range", "a whole number from 1 up", lambda: weft.run(QUICKSTART, iterations=2.5))
+        self.refused("out-of-range", "a number from 0 to 0.9", lambda: weft.calibrate(
+            QUICKSTART, measured="measured.csv", fit=["flow.wqe_latency"], hold_out=1))
+
     def test_in_questions(self):
         self.refused("missing-flag", "nothing to run", weft.run)
         self.refused("missing-flag", "one question at a time", lambda: weft.predict("snapshot.textproto"))
@@ -230,7 +237,7 @@ class Mistakes(FromTheRoot):
         self.refused("missing-flag", "no folder", lambda: weft.run(two_ranks(), trace=True))
         with self.assertRaisesRegex(weft.InputError, "no_such_model"):
             weft.project.memory("no_such_model", "llama3_8b_nemo")
-        self.refused("out-of-range", "1 or more", lambda: weft.project.search("llama3_8b", "hgx_h100", gpus=0))
+        self.refused("out-of-range", "a whole number from 1 up", lambda: weft.project.search("llama3_8b", "hgx_h100", gpus=0))
         self.refused("missing-flag", "nothing to fit to", lambda: weft.calibrate(QUICKSTART, fit=["flow.wqe_latency"]))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
 from . import _frames, _native
-from ._errors import check_choice, input_error
+from ._errors import check_choice, check_if_given, check_number, input_error
 from ._inputs import PathLike, Scenario, Settings, Topology, Workload, as_list, run_flags, settings_texts
 from ._run import Progress
 
@@ -125,12 +125,13 @@ def calibrate(
         wanted.search, wanted.search_settings = search, settings_texts(search_settings, "search_settings")
         wanted.errors = check_choice("errors", errors, ("per_flow", "range"))
         wanted.weights = [(kind, float(weight)) for kind, weight in (weights or {}).items()]
-        wanted.lambda_, wanted.hold_out = order_weight, hold_out
+        wanted.lambda_ = check_if_given("order_weight", order_weight, 0, whole=False)
+        wanted.hold_out = check_if_given("hold_out", hold_out, 0, 0.9, whole=False)
         wanted.match = check_choice("match", match, ("auto", "id", "input_row", "ends"))
         wanted.outliers = check_choice("outliers", outliers, ("drop", "keep"))
         wanted.align = check_choice("align", align, ("cluster", "job")) if align is not None else ""
         wanted.propose = check_choice("propose", propose, ("flow",)) if propose is not None else ""
-        wanted.runs, wanted.threads = runs, threads
+        wanted.runs, wanted.threads = check_number("runs", runs, 1), check_number("threads", threads, 1, 1024)
         return Calibration(_native.calibrate(wanted, progress))
 
 

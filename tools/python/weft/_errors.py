@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import numbers
 from typing import Any, Sequence
 
 
@@ -51,3 +52,17 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
     close = difflib.get_close_matches(str(value), choices, 1)
     known = ", ".join(f'"{one}"' for one in choices)
     raise input_error("bad-value", f"{name} is {value!r}", name, f'did you mean "{close[0]}"?' if close else f"one of {known}")
+
+
+def check_number(name: str, value: Any, least: float, most: float = float("inf"), whole: bool = True) -> Any:
+    """`value`, if it is a number in this range."""
+    kind = numbers.Integral if whole else numbers.Real
+    if isinstance(value, kind) and not isinstance(value, bool) and least <= value <= most:
+        return value
+    wanted = f"{'a whole number' if whole else 'a number'} from {least} {'up' if most == float('inf') else f'to {most}'}"
+    raise input_error("out-of-range", f"{name} is {value!r}", name, wanted)
+
+
+def check_if_given(name: str, value: Any, least: float, most: float = float("inf"), whole: bool = True) -> Any:
+    """The same for a number that may be left out."""
+    return None if value is None else check_number(name, value, least, most, whole)

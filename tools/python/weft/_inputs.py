@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Iterable, Mapping, Optional, Union
 
 from . import _native
-from ._errors import check_choice, input_error
+from ._errors import check_choice, check_if_given, input_error
 
 PathLike = Union[str, "os.PathLike[str]"]
 Settings = Mapping[str, Any]
@@ -266,6 +266,7 @@ def file_flag(value: Any) -> str:
     return value._flag() if isinstance(value, (Topology, Scenario)) else os.fspath(value)
 
 
+_UINT32_MAX = 2**32 - 1
 _WORKLOAD_OPTIONS = ("ranks", "iteration", "process_groups", "time_unit", "as_recorded")
 
 
@@ -304,7 +305,10 @@ def run_flags(
     if mode is not None:
         flags.mode = check_choice("mode", mode, ("job", "flow", "packet"))
     flags.settings = settings_texts(set, "set")
-    flags.iterations, flags.hosts, flags.gpus_per_host, flags.seed = iterations, hosts, gpus_per_host, seed
+    flags.iterations = check_if_given("iterations", iterations, 1)
+    flags.hosts = check_if_given("hosts", hosts, 1, _UINT32_MAX)
+    flags.gpus_per_host = check_if_given("gpus_per_host", gpus_per_host, 1, _UINT32_MAX)
+    flags.seed = check_if_given("seed", seed, 0)
     flags.scheduler, flags.placement = scheduler or "", placement or ""
     _fill_workload_options(flags, options)
     _fill_jobs_options(flags, dict(jobs_options or {}))
@@ -317,6 +321,10 @@ def _fill_workload_options(flags: _native.RunFlags, options: dict[str, Any]) -> 
         flags.workload_options.scale_group(group["name"], group["size"])
     for name, value in options.items():
         check_choice("workload_options", name, (*_WORKLOAD_OPTIONS, "scale_group"))
+        if name in ("ranks", "iteration"):
+            check_if_given(name, value, 1 if name == "ranks" else 0, _UINT32_MAX)
+        if name == "time_unit":
+            check_choice(name, value, ("ns", "us", "ms"))
         setattr(flags.workload_options, name, os.fspath(value) if name == "process_groups" else value)
 
 

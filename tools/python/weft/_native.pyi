@@ -50,6 +50,7 @@ class RequestedRun:
     flows_csv: str
     trace: bool
     trace_size: str
+    trace_ranks: int
     sample: str
     until: str
     snapshot: str

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _native
-from ._errors import input_error
+from ._errors import check_number, input_error
 from ._inputs import PathLike, Settings, _Written, settings_texts
 from ._run import RunResult
 
@@ -70,4 +70,4 @@ def predict(
             raise input_error("no-snapshot", "the run has no snapshot", "snapshot", 'run it with snapshot="60s", before it is over')
         held = _Written("snapshot.textproto", snapshot.snapshot)
     path = held.path if held is not None else os.fspath(snapshot)  # type: ignore[arg-type]
-    return Forecast(_native.predict(path, drain or "", start or "", horizon, settings_texts(set, "set"), threads))
+    return Forecast(_native.predict(path, drain or "", start or "", horizon, settings_texts(set, "set"), check_number("threads", threads, 0, 1024)))

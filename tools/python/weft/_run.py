@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Union
 
 from . import _frames, _native
-from ._errors import check_choice
+from ._errors import check_choice, check_if_given, check_number
 from ._inputs import PathLike, Scenario, Settings, Topology, Workload, run_flags
 
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ def run(
     flow_rows: str = "auto",
     out: Optional[PathLike] = None,
     trace: bool = False,
-    trace_size: str = "200MB",
+    trace_size: str = "100MB",
+    trace_ranks: int = 64,
     progress: Optional[Progress] = None,
 ) -> RunResult:
     """Simulates a scenario, a workload, a flow list or a cluster trace; as ``weft run``, with results in memory.
@@ -156,7 +157,7 @@ def run(
         flow_rows: rows of ``flows``: "auto": a row for each transfer, above a million a row for each op, iteration and size
             class; "whole": a row each; "off": none.
         out: also write the folder that ``weft run --out`` would.
-        trace: also write trace.json into ``out``, ``trace_size`` at most.
+        trace: also write trace.json into ``out``, of ``trace_size`` at most, with ``trace_ranks`` ranks of each job.
         progress: called now and then with what is counted ("iterations"), how many are done, and of how many.
 
     Raises:
@@ -168,15 +169,15 @@ def run(
         scenario, topology=topology, workload=workload, flows=flows, jobs=jobs, mode=mode, set=set, iterations=iterations,
         hosts=hosts, gpus_per_host=gpus_per_host, scheduler=scheduler, placement=placement, seed=seed,
         workload_options=workload_options, jobs_options=jobs_options)
-    wanted.fast_forward = fast_forward
-    wanted.threads, wanted.zeta = threads, zeta
+    wanted.fast_forward = check_if_given("fast_forward", fast_forward, 0)
+    wanted.threads, wanted.zeta = check_number("threads", threads, 1, 1024), zeta
     wanted.until, wanted.snapshot, wanted.sample = until or "", snapshot or "", sample or ""
     wanted.profile = os.fspath(profile) if profile is not None else ""
     wanted.align, wanted.take_transferred = align, take_transferred
     wanted.no_flow_comparison = not flow_comparison
     wanted.out = os.fspath(out) if out is not None else ""
     wanted.flows_csv = check_choice("flow_rows", flow_rows, ("auto", "whole", "off"))
-    wanted.trace, wanted.trace_size = trace, trace_size
+    wanted.trace, wanted.trace_size, wanted.trace_ranks = trace, trace_size, check_number("trace_ranks", trace_ranks, 1)
     return RunResult(_native.run(wanted, flow_rows, progress))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
 from . import _frames, _native
-from ._errors import input_error
+from ._errors import check_number, input_error
 from ._inputs import Folder, PathLike, Scenario, Settings, Topology, Workload, _Held, _plain, file_flag
 from ._run import Progress
 
@@ -221,4 +221,6 @@ def study(
     folder = Folder() if out is None else None
     where = str(Path(folder.path) / "study") if folder is not None else os.fspath(out)  # type: ignore[arg-type]
     keeps = resume or share is not None
+    check_number("threads", threads, 0, 1024)
+    check_number("time_limit_s", time_limit_s, 0, whole=False)
     return StudyResult(_native.study(path, where, keeps, part, parts, threads, time_limit_s, progress), where, folder)

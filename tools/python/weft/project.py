@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from . import _native
-from ._errors import check_choice, input_error
+from ._errors import check_choice, check_if_given, check_number, input_error
 from ._inputs import PathLike, Settings, as_list, settings_texts, value_text
 from ._run import Progress
 
@@ -92,12 +92,12 @@ def memory(
     if gpu is not None:
         flags.gpu.gpu = gpu
     flags.target_nodes = _nodes(target_nodes, gpus)
-    flags.stage = stage
+    flags.stage = check_if_given("stage", stage, 0)
     if mode is not None:
         flags.mode = check_choice("mode", mode, ("simulate", "benchmark", "both"))
     flags.benchmark.load = _place(load_benchmark)
     if safety_margin is not None:
-        flags.margin = _share("safety_margin", safety_margin)
+        flags.margin = check_number("safety_margin", safety_margin, 0, 10, whole=False)
     if as_ is not None:
         flags.as_ = check_choice("as_", as_, ("weft", "seed"))
     told, text = _native.project_memory(flags)
@@ -177,11 +177,11 @@ def training(
     flags.neighbours = neighbour
     flags.estimate_only, flags.combine = estimate_only, combine_inside
     if iterations is not None:
-        flags.iterations = _at_least_one("iterations", iterations)
+        flags.iterations = check_number("iterations", iterations, 1)
     if tokens is not None:
-        flags.tokens = tokens
+        flags.tokens = check_number("tokens", tokens, 0, whole=False)
     if threads is not None:
-        flags.threads = threads
+        flags.threads = check_number("threads", threads, 1, 1024)
     told, text = _native.project_training(flags, progress)
     found = [Projection(one, text, one["projections"]) for one in json.loads(told)]
     return found[0] if isinstance(cluster, (str, os.PathLike)) else found
@@ -227,20 +227,21 @@ def search(
     """
     flags = _native.SearchFlags()
     flags.model, flags.cluster, flags.base = os.fspath(model), os.fspath(cluster), _place(base)
-    flags.gpus = _at_least_one("gpus", gpus)
-    flags.global_batch = 0 if global_batch is None else _at_least_one("global_batch", global_batch)
+    flags.gpus = check_number("gpus", gpus, 1)
+    flags.global_batch = 0 if global_batch is None else check_number("global_batch", global_batch, 1)
     flags.settings = settings_texts(set, "set")
     _operator_flags(flags.operators, gpu, gpu_clock, optimes)
-    flags.simulated, flags.margin = simulate, _share("safety_margin", safety_margin)
-    flags.whole, flags.threads = whole, threads
-    told, text = _native.project_search(flags, show, progress)
+    flags.simulated = check_number("simulate", simulate, 0)
+    flags.margin = check_number("safety_margin", safety_margin, 0, 10, whole=False)
+    flags.whole, flags.threads = whole, check_number("threads", threads, 0, 1024)
+    told, text = _native.project_search(flags, check_number("show", show, 0), progress)
     data = json.loads(told)
     return Projection(data, text, data["plans"])
 
 
 def _plan_flags(flags: Any, model: PathLike, plan: PathLike, gpus: Optional[int], set: Optional[Settings]) -> Any:
     flags.model, flags.plan = os.fspath(model), os.fspath(plan)
-    flags.gpus = 0 if gpus is None else _at_least_one("gpus", gpus)
+    flags.gpus = 0 if gpus is None else check_number("gpus", gpus, 1)
     flags.settings = settings_texts(set, "set")
     return flags
 
@@ -255,16 +256,4 @@ def _nodes(target_nodes: Optional[int], gpus: Optional[int]) -> int:
         return 0
     if gpus is not None:
         raise input_error("unused-flag", "target_nodes and gpus both say how large the run is", "target_nodes", "drop one of them")
-    return _at_least_one("target_nodes", target_nodes)
-
-
-def _at_least_one(name: str, value: int) -> int:
-    if value < 1:
-        raise input_error("out-of-range", f"{name} is {value}", name, "1 or more")
-    return value
-
-
-def _share(name: str, value: float) -> float:
-    if not 0 <= value <= 10:
-        raise input_error("out-of-range", f"{name} is {value}", name, "a share from 0 to 10")
-    return value
+    return check_number("target_nodes", target_nodes, 1)
