@@ -47,7 +47,7 @@ class PlanSearchOfTwoHosts : public testing::Test {
 
 }  // namespace
 
-// Told to stop after the fifth plan, by one thread that would rank hundreds, and after the second of
+// Told to stop after the fifth plan of hundreds that one thread would rank, and after the second of
 // six that it would simulate.
 TEST_F(PlanSearchOfTwoHosts, StopsWhenItIsInterrupted) {
   const std::vector<std::pair<std::string, std::uint64_t>> moments = {{"plans ranked", 5}, {"plans simulated", 2}};
