@@ -30,8 +30,17 @@ struct FinishedStudy {
   StudyResult result;
 };
 
-std::unique_ptr<FinishedStudy> study_wanted(const std::string& file, StudyOptions options, const py::object& progress) {
+/// `alone`: carries out a run in a process of its own, as StudyOptions::run_alone, and is given a
+/// function that tells whether it is to stop.
+std::unique_ptr<FinishedStudy> study_wanted(const std::string& file, StudyOptions options, const py::object& alone,
+                                            const py::object& progress) {
   return interruptible(progress, [&](Watch& watch) {
+    if (!alone.is_none()) {
+      options.run_alone = [&alone, &watch](std::size_t run, std::size_t runs) {
+        const py::gil_scoped_acquire held;
+        return alone(run, runs, py::cpp_function([&watch] { return watch.interrupt()->load(); })).cast<std::string>();
+      };
+    }
     auto finished = std::make_unique<FinishedStudy>();
     finished->study = read_study(file);
     options.interrupt = watch.interrupt();
@@ -102,7 +111,7 @@ void bind_studies(py::module_& module) {
   module.def(
       "study",
       [](const std::string& file, std::string out, bool resume, std::uint32_t share, std::uint32_t shares, std::uint32_t threads,
-         double time_limit_s, const py::object& progress) {
+         double time_limit_s, const py::object& alone, const py::object& progress) {
         StudyOptions options;
         options.out = std::move(out);
         options.earlier = resume ? StudyFolder::Earlier::kept : StudyFolder::Earlier::refused;
@@ -110,10 +119,10 @@ void bind_studies(py::module_& module) {
         options.shares = shares;
         options.threads = threads;
         options.time_limit = std::chrono::duration<double>(time_limit_s);
-        return study_wanted(file, std::move(options), progress);
+        return study_wanted(file, std::move(options), alone, progress);
       },
       py::arg("file"), py::arg("out"), py::arg("resume"), py::arg("share"), py::arg("shares"), py::arg("threads"),
-      py::arg("time_limit_s"), py::arg("progress"));
+      py::arg("time_limit_s"), py::arg("alone"), py::arg("progress"));
 }
 
 }  // namespace weft::python

@@ -371,6 +371,21 @@ class Studies(FromTheRoot):
                 weft.study(study, out=f"{folder}/out")
             self.assertEqual(raised.exception.code, "study-there")
 
+    def test_measure_the_machine_in_processes_of_their_own(self):
+        study = weft.Study(QUICKSTART, axes={"flow.queue_pairs": [1, 2]}, measure_machine=True,
+                           metrics=["makespan_s", "machine.peak_memory_bytes"])
+        frame = weft.study(study).frame
+        self.assertEqual(list(frame["error"]), ["", ""])
+        # An interpreter takes a few MB, and this run nothing near a GB.
+        self.assertTrue(((frame["machine.peak_memory_bytes"] > 4e6) & (frame["machine.peak_memory_bytes"] < 1e9)).all())
+        self.assertEqual(frame["fingerprint"][1], weft.run(QUICKSTART, set={"flow.queue_pairs": 2}).fingerprint)
+
+    def test_stop_when_they_know_enough(self):
+        """Hashed paths do not collide here, so that all seeds give the same: the least number of runs is enough."""
+        study = weft.Study(two_ranks(), axes={"flow.queue_pairs": [1, 2]}, replicates=20, stop={"precision": 0.01},
+                           metrics=["makespan_s"])
+        self.assertEqual(list(weft.study(study).frame["replicate"]), [0, 1, 2, 0, 1, 2])
+
     def test_may_have_ranges_and_points(self):
         ranged = weft.Study(QUICKSTART, axes={"flow.wqe_latency": weft.Range(1, 4, "us", values=3, scale="log")},
                             metrics=["makespan_s"], sampling="one_at_a_time")

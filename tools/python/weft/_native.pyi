@@ -178,7 +178,15 @@ def table_descriptions() -> dict[str, tuple[str, str, dict[str, tuple[str, str]]
 def run(wanted: RequestedRun, flows: str, progress: Progress) -> FinishedRun: ...
 def describe(flags: RunFlags) -> dict[str, Any]: ...
 def study(
-    file: str, out: str, resume: bool, share: int, shares: int, threads: int, time_limit_s: float, progress: Progress
+    file: str,
+    out: str,
+    resume: bool,
+    share: int,
+    shares: int,
+    threads: int,
+    time_limit_s: float,
+    alone: Optional[Callable[[int, int, Callable[[], bool]], str]],
+    progress: Progress,
 ) -> FinishedStudy: ...
 def calibrate(wanted: RequestedFit, progress: Progress) -> FinishedFit: ...
 def project_memory(flags: MemoryFlags) -> tuple[str, str]: ...

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Union
 
 from . import _frames, _native
 from ._errors import check_number, input_error
@@ -74,7 +77,8 @@ class Study(_Held):
         replicates: runs of each point, whose seeds are the same for all points.
         seed: of the first replicate.
         name, question: for results.
-        more: further fields of the schema, such as ``stop``.
+        more: further fields of the schema, such as ``stop`` (``{"precision": 0.02}``) and ``measure_machine``, whose figures
+            (``machine.cpu_time_s``, ``machine.peak_memory_bytes``) include an interpreter for each run.
 
     Raises:
         InputError: [unknown-field], [bad-value]; ``weft.study`` finds the rest.
@@ -223,4 +227,36 @@ def study(
     keeps = resume or share is not None
     check_number("threads", threads, 0, 1024)
     check_number("time_limit_s", time_limit_s, 0, whole=False)
-    return StudyResult(_native.study(path, where, keeps, part, parts, threads, time_limit_s, progress), where, folder)
+
+    def alone(run: int, runs: int, must_stop: Callable[[], bool]) -> str:
+        return _run_alone([path, where, str(run + 1), str(runs), str(threads)], must_stop)
+
+    return StudyResult(_native.study(path, where, keeps, part, parts, threads, time_limit_s, alone, progress), where, folder)
+
+
+#: What an interpreter is told that carries out a run of a study that measures the machine.
+_ALONE = """
+import sys
+import weft._native
+file, out, share, shares, threads = sys.argv[1:]
+weft._native.study(file, out, True, int(share), int(shares), int(threads), 0, None, None)
+"""
+
+
+def _run_alone(arguments: list[str], must_stop: Callable[[], bool]) -> str:
+    """Carries out a run in a process of its own; how it ended, if it left no result."""
+    package = str(Path(__file__).resolve().parent.parent)
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    child = subprocess.Popen([sys.executable, "-c", _ALONE, *arguments], env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while True:
+        try:
+            child.wait(0.1)
+            break
+        except subprocess.TimeoutExpired:
+            if must_stop():
+                child.send_signal(signal.SIGINT)
+    if child.returncode < 0:
+        killed = ", as by a lack of memory" if child.returncode == -signal.SIGKILL else ""
+        return f"the run's process was killed by signal {-child.returncode}{killed}"
+    return f"the run's process ended with status {child.returncode} and left no result"
