@@ -234,12 +234,13 @@ def study(
     return StudyResult(_native.study(path, where, keeps, part, parts, threads, time_limit_s, alone, progress), where, folder)
 
 
-#: What an interpreter is told that carries out a run of a study that measures the machine.
+#: What an interpreter is told that carries out a run of a study that measures the machine: a share of one run, which needs no other
+#: process.
 _ALONE = """
 import sys
 import weft._native
 file, out, share, shares, threads = sys.argv[1:]
-weft._native.study(file, out, True, int(share), int(shares), int(threads), 0, None, None)
+weft._native.study(file, out, True, int(share), int(shares), int(threads), 0, lambda run, runs, must_stop: "", None)
 """
 
 
