@@ -234,8 +234,8 @@ def study(
     return StudyResult(_native.study(path, where, keeps, part, parts, threads, time_limit_s, alone, progress), where, folder)
 
 
-#: What an interpreter is told that carries out a run of a study that measures the machine: a share of one run, which needs no other
-#: process.
+#: What an interpreter is told that carries out a run of a study that measures the machine: a share of one run, which needs no
+#: other process.
 _ALONE = """
 import sys
 import weft._native
