@@ -282,4 +282,15 @@ std::shared_ptr<const Topology> TopologyBuilder::build(std::unique_ptr<const Rou
   return std::shared_ptr<const Topology>(topology_.release());
 }
 
+std::shared_ptr<const Topology> with_rates(const std::shared_ptr<const Topology>& topology,
+                                           std::span<const std::pair<LinkId, Bandwidth>> rates) {
+  auto changed = std::make_shared<Topology>(*topology);
+  for (const auto& [link, rate] : rates) {
+    WEFT_CHECK(rate > Bandwidth::bps(0), "a link has a rate");
+    changed->links_[link.index()].rate = rate;
+  }
+  changed->routes_ = std::shared_ptr<const Routes>(topology, topology->routes_.get());
+  return changed;
+}
+
 }  // namespace weft

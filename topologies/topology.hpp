@@ -124,6 +124,8 @@ class Topology {
 
  private:
   friend class TopologyBuilder;
+  friend std::shared_ptr<const Topology> with_rates(const std::shared_ptr<const Topology>& topology,
+                                                    std::span<const std::pair<LinkId, Bandwidth>> rates);
   std::string name_;
   std::string machine_;
   std::vector<Node> nodes_;
@@ -138,8 +140,13 @@ class Topology {
   std::vector<std::string> names_;
   /// Index of a node among its kind and level (and inside its host), for made names.
   std::vector<std::uint32_t> ordinal_;
-  std::unique_ptr<const Routes> routes_;
+  std::shared_ptr<const Routes> routes_;
 };
+
+/// The same with other rates of some links; routes are those of `topology`, which it keeps alive.
+/// Requires: rates > 0.
+std::shared_ptr<const Topology> with_rates(const std::shared_ptr<const Topology>& topology,
+                                           std::span<const std::pair<LinkId, Bandwidth>> rates);
 
 /// Collects nodes and cables, checks them, and freezes them into a Topology.
 class TopologyBuilder {

@@ -205,19 +205,24 @@ Engine EngineBuilder::build(EngineOptions options) && {
     state->turns[i].entity = directory.entities_[i].get();
     state->turns[i].id = EntityId(i);
   }
+  WEFT_CHECK(options.watcher == nullptr || (options.threads == 1 && !has_batch_nodes), "events are watched on one thread");
   for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
     state->slots[lp].weight = 0;
     for (const EntityId member : members[lp]) state->slots[lp].weight += weight_of(directory, member);
     std::unique_ptr<LogicalProcess>& process = state->slots[lp].process;
     if (batch_windows[lp]) {
       process = std::make_unique<BatchProcess>(LpId(lp), directory, state->turns, members[lp], *batch_windows[lp]);
-    } else if (partition.lp_count > 1) {
-      process = std::make_unique<EventProcess>(LpId(lp), directory, state->turns);
     } else {
-      process = std::make_unique<EventProcess>(directory, state->turns);
+      auto events = partition.lp_count > 1 ? std::make_unique<EventProcess>(LpId(lp), directory, state->turns)
+                                           : std::make_unique<EventProcess>(directory, state->turns);
+      if (options.watcher != nullptr) events->watch(*options.watcher);
+      process = std::move(events);
     }
   }
-  if (!has_batch_nodes && partition.lp_count > 1) state->joint.emplace(directory, state->turns);
+  if (!has_batch_nodes && partition.lp_count > 1) {
+    state->joint.emplace(directory, state->turns);
+    if (options.watcher != nullptr) state->joint->watch(*options.watcher);
+  }
   for (const Event& event : initial_) state->slots[directory.place(event.target).lp.index()].process->post_initial(event);
   state->options = std::move(options);
   state->make_workers(std::clamp(partition.lp_count, 1U, state->options.threads));

@@ -39,6 +39,7 @@
 #include "core/check.hpp"
 #include "core/engine/entity.hpp"
 #include "core/engine/event.hpp"
+#include "core/engine/event_watcher.hpp"
 #include "core/engine/partition.hpp"
 #include "core/text/log.hpp"
 #include "core/values/fingerprint.hpp"
@@ -73,6 +74,8 @@ using PartitionChoice = std::variant<PartitionAutomatic, PartitionByZeta, Partit
 // --- Options, control, report ---
 
 struct EngineOptions {
+  /// Told of every event; outlives the engine. Requires: one thread, no batch nodes.
+  EventWatcher* watcher = nullptr;
   std::uint32_t threads = 1;  ///< >= 1; no more are used than there are logical processes
   PartitionChoice partition = PartitionAutomatic{};
   /// How often the balance is looked at; in the beginning up to 32 times as often.

@@ -51,6 +51,7 @@ std::uint64_t EventProcess::run(EventQueue& queue, Time end, std::uint64_t event
       ++handled;
       current_turns_ = &turns_[current_.target.index()];
       current_turns_->chain.add(event_digest(current_));
+      if (watcher_ != nullptr) watcher_->on_handled(current_);
       current_turns_->entity->handle(current_, *this);
     }
   } catch (...) {
@@ -88,6 +89,7 @@ Event EventProcess::make(EntityId target, Duration delay, EventClass event_class
 }
 
 void EventProcess::post(const Event& event) {
+  if (watcher_ != nullptr) watcher_->on_posted(event);
   if (has_all_ || directory_->place(event.target).lp == lp_) {
     push(event);
   } else {

@@ -29,6 +29,7 @@
 #include "core/engine/entity.hpp"
 #include "core/engine/entity_directory.hpp"
 #include "core/engine/event_queue.hpp"
+#include "core/engine/event_watcher.hpp"
 #include "core/engine/logical_process.hpp"
 #include "core/values/fingerprint.hpp"
 
@@ -51,6 +52,8 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   /// The process of all entities: nothing that it posts leaves it.
   EventProcess(const EntityDirectory& directory, std::span<EntityTurns> turns);
 
+  /// From now on; it outlives the process.
+  void watch(EventWatcher& watcher) { watcher_ = &watcher; }
   void post_initial(Event event) override;
   void receive(const Event& event) override { push(event); }
   void receive(std::span<const PortMessageTo> port_messages) override;
@@ -100,6 +103,7 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   Event current_;
   EntityTurns* current_turns_ = nullptr;
   Outbox* outbox_ = nullptr;
+  EventWatcher* watcher_ = nullptr;
 };
 
 }  // namespace weft

@@ -36,6 +36,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
 
 PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   PacketSwitchSettings settings = settings_.of_switch(node, keeps_pauses_);
+  settings.keeps_ledger = keeps_ledgers_;
   if (model_.sprays()) {
     settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports,
                                                  std::vector<std::int64_t>& weights) {

@@ -55,6 +55,8 @@ class PacketNetwork {
 
   /// Every pause is kept, for pauses(). Before add_to().
   void keep_pauses() { keeps_pauses_ = true; }
+  /// Switches note who waits for whom, for PacketResults::queue_blame(). Before add_to().
+  void keep_ledgers() { keeps_ledgers_ = true; }
   /// Cables may fail: queue pairs of which nothing arrives wait for other routes, however long.
   /// Before add_to().
   void expect_failures() { expects_failures_ = true; }
@@ -104,6 +106,7 @@ class PacketNetwork {
   QueuePairPlanner planner_;
   bool hosts_start_;
   bool keeps_pauses_ = false;
+  bool keeps_ledgers_ = false;
   bool expects_failures_ = false;
   QueuePairs queue_pairs_;
   RouteVersions versions_;

@@ -221,6 +221,38 @@ void PacketResults::add_usage(const Engine& engine, Time begin, Time end, Time n
   }
 }
 
+std::vector<QueueBlame> PacketResults::queue_blame(const Engine& engine) const {
+  std::vector<QueueBlame> all;
+  const auto ledger_of = [&](std::uint32_t node) { return engine.entity_as<PacketSwitch>(entities_[node]).ledger(); };
+  for (std::uint32_t node = model_.nodes.host_count(); node < model_.nodes.node_count(); ++node) {
+    const std::span<const PacketTopology::Port> ports = model_.nodes.ports(node);
+    for (std::uint32_t port = 0; port < ports.size(); ++port) {
+      // The other end, and how often it asked for a pause, by what waited before which of its ports.
+      const PacketTopology::Port& to = ports[port];
+      std::vector<std::pair<LinkId, double>> causes;
+      double asked = 0;
+      if (!model_.nodes.is_host(to.peer_node)) {
+        for (const auto& [ends, times] : ledger_of(to.peer_node)->asked()) {
+          if (ends.first != to.peer_port) continue;
+          causes.emplace_back(model_.nodes.ports(to.peer_node)[ends.second].out, static_cast<double>(times));
+          asked += static_cast<double>(times);
+        }
+      }
+      if (causes.empty()) {
+        causes.emplace_back(LinkId::none(), 1);
+        asked = 1;
+      }
+      for (const auto& [who, waits] : ledger_of(node)->waits(port)) {
+        if (waits.for_others_s > 0) all.push_back({to.out, who.first, who.second, LinkId::none(), false, waits.for_others_s});
+        if (waits.for_pauses_s <= 0) continue;
+        for (const auto& [link, times] : causes)
+          all.push_back({to.out, who.first, who.second, link, true, waits.for_pauses_s * times / asked});
+      }
+    }
+  }
+  return all;
+}
+
 std::vector<LinkId> PacketResults::deadlock(const Engine& engine) const {
   // What came by a link waits for room behind others.
   PauseGraph waits_for;

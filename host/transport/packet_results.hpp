@@ -48,6 +48,18 @@ struct LinkPause {
   PauseSpan span;
 };
 
+/// What data packets waited in a queue that leads to a link.
+struct QueueBlame {
+  LinkId link;
+  AttemptId waits;
+  AttemptId blamed;  ///< whose packets left meanwhile; of a pause its own
+  /// Of a pause: the link before which those waited who made the switch there ask for it; none()
+  /// where a host did.
+  LinkId paused_by = LinkId::none();
+  bool is_pause = false;
+  double lost_s = 0;
+};
+
 /// A transfer whose queue pairs had smaller windows than its route holds.
 struct NarrowWindow {
   Transfer transfer;
@@ -97,6 +109,8 @@ class PacketResults {
   PacketCounters counters(const Engine& engine, Time end) const;
   /// Of all links, as of `end`: link by link, of each in order of time. Requires: keep_pauses().
   std::vector<LinkPause> pauses(const Engine& engine, Time end) const;
+  /// Of all queues of switches, of packets that have left. Requires: keep_ledgers().
+  std::vector<QueueBlame> queue_blame(const Engine& engine) const;
   /// What watchdogs found, by (time, link, priority).
   std::vector<LinkStorm> storms(const Engine& engine) const;
   /// Links that wait for each other in a circle: what came by each waits in its switch for room at

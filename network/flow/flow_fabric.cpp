@@ -8,6 +8,7 @@
 
 #include "core/check.hpp"
 #include "core/containers/free_slots.hpp"
+#include "network/flow/flow_tape.hpp"
 #include "network/flow/private_flows.hpp"
 #include "topologies/topology.hpp"
 
@@ -69,6 +70,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
 
 void FlowFabric::handle(const Event& event, EventContext& context) {
   if (event.kind == transfer_start) {
+    if (tape_ != nullptr) tape_->on_handed_over();
     entering_.push_back(event.payload_as<Transfer>());
     plan_settle(context.now(), context);
     return;
@@ -128,6 +130,7 @@ void FlowFabric::plan_settle(Time at, EventContext& context) {
 
 void FlowFabric::settle(EventContext& context) {
   const Time now = context.now();
+  settling_at_ = now;
   if (resident_ != nullptr) resident_->begin_instant(entering_, now);
   if (model_.active_flows() > 0) busy_until_ = now;
   done_.clear();
@@ -136,6 +139,7 @@ void FlowFabric::settle(EventContext& context) {
   for (const FlowCompletion& completion : done_) {
     const FlowOwner owner(completion.owner);
     if (owner.is_joint) {
+      if (tape_ != nullptr) tape_->on_flow_done(completion.flow, now);
       finish_joint(owner.slot, now, context);
       continue;
     }
@@ -143,8 +147,10 @@ void FlowFabric::settle(EventContext& context) {
     WEFT_CHECK(!active.is_of_packets, "flows that stand for packets do not end by themselves");
     if (has_order(active)) leave_queue_pair(completion.flow);
     Time arrival = now + path_delays_[completion.flow.index()];
+    if (tape_ != nullptr) tape_->on_flow_done(completion.flow, arrival);
     if (active.has_several) arrival = arrivals_[owner.slot] = std::max(arrivals_[owner.slot], arrival);
     if (--active.flows_left > 0) continue;
+    if (tape_ != nullptr) tape_->tell_of(owner.slot, now, arrival);
     finish(active, arrival, now, context);
     free_transfers_.push_back(owner.slot);
   }
@@ -155,6 +161,7 @@ void FlowFabric::settle(EventContext& context) {
   if (resident_ != nullptr) resident_->go_on(context);
   for (; !entering_.empty(); entering_.pop_front()) {
     const Transfer& transfer = entering_.front();
+    if (tape_ != nullptr) tape_->next_enters();
     if (is_stopped(transfer.attempt)) continue;
     if (SwitchOperationName::is_one(transfer.destination)) {
       join(transfer, now, context);
@@ -174,7 +181,10 @@ void FlowFabric::settle(EventContext& context) {
     let_next_move(now, context);
   }
   packets_leaving_.clear();
-  for (const ActiveTransfer& empty : empty_entering_) enter_empty(empty, now, context);
+  for (const ActiveTransfer& empty : empty_entering_) {
+    if (tape_ != nullptr) tape_->next_empty_enters();
+    enter_empty(empty, now, context);
+  }
   empty_entering_.clear();
   model_.settle(now);
   if (loads_) {
@@ -323,7 +333,9 @@ void FlowFabric::let_next_move(Time now, EventContext& context) {
         break;
       }
       active.flows_left = 0;
-      finish(active, now + delay_of_empty(active, folded), now, context);
+      const Time arrival = now + delay_of_empty(active, folded);
+      if (tape_ != nullptr) tape_->tell_of_empty_in(slot, QueuePairName(active.transfer, next.part.queue_pair), now, arrival);
+      finish(active, arrival, now, context);
       free_transfers_.push_back(slot);
       if (next.line.empty()) break;
       next.part = next.line.front();
@@ -395,6 +407,7 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
   active.flows_left = parts;
   active.has_several = parts > 1;
   transfers_[slot] = active;
+  if (tape_ != nullptr) tape_->on_begins(transfer, active.id, active.start, now, slot);
   if (active.has_several) {
     if (arrivals_.size() <= slot) arrivals_.resize(transfers_.size());
     arrivals_[slot] = now;
@@ -430,23 +443,36 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
   const Duration moving = only_way_bps > 0 ? fluid_transmit_time(largest.in_bits() / std::min(cap_bps, only_way_bps), 1.0)
                                            : moving_time_alone(largest, cap_bps);
   transfers_[slot].ideal = entry + moving + shortest;
+  if (tape_ != nullptr) tape_->set_ideal(slot, transfers_[slot].ideal);
 }
 
 void FlowFabric::begin_empty(ActiveTransfer& active, const TransferFolding::FoldedPath& folded, Duration entry, Time now,
                              EventContext& context) {
   active.ideal = entry + delay_of_empty(active, folded);
   // Whom it has to wait for may enter after it, at this instant.
-  if (has_order(active) && !is_control(active.transfer)) return empty_entering_.push_back(active);
-  finish(active, active.start + active.ideal, now, context);
+  if (has_order(active) && !is_control(active.transfer)) {
+    if (tape_ != nullptr) tape_->on_empty_waits();
+    return empty_entering_.push_back(active);
+  }
+  finish_empty(active, now, context);
+}
+
+void FlowFabric::finish_empty(const ActiveTransfer& active, Time now, EventContext& context) {
+  const Time arrival = active.start + active.ideal;
+  if (tape_ != nullptr) tape_->tell_of_empty(active.transfer, active.id, active.start, now, arrival);
+  finish(active, arrival, now, context);
 }
 
 void FlowFabric::enter_empty(const ActiveTransfer& active, Time now, EventContext& context) {
   const std::optional<FlowSlot> before = moving_before(active, 0);
-  if (!before || goes_before(active, transfers_[owner_of(*before).slot]))
-    return finish(active, active.start + active.ideal, now, context);
+  if (!before || goes_before(active, transfers_[owner_of(*before).slot])) return finish_empty(active, now, context);
   const std::uint32_t slot = take_slot(transfers_, free_transfers_);
   transfers_[slot] = active;
   transfers_[slot].flows_left = 1;
+  if (tape_ != nullptr) {
+    tape_->on_begins(active.transfer, active.id, active.start, now, slot);
+    tape_->set_ideal(slot, active.ideal);
+  }
   wait(*before, {slot, 0});
 }
 
@@ -464,6 +490,8 @@ void FlowFabric::start_flow(const ActiveTransfer& active, Part part, const FlowP
   if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
   const FlowSlot flow = model_.start(request);
   note_flow(flow, delay, part.queue_pair);
+  if (tape_ != nullptr)
+    tape_->on_flow_starts(flow, part.slot, QueuePairName(transfer, part.queue_pair), model_.policy().graph(), settling_at_);
   if (has_order(active)) order_.begin(QueuePairName(transfer, part.queue_pair), flow.index(), std::move(line));
   if (congestion_ != nullptr) tell_congestion(flow, active, folded.folding);
   if (loads_) loads_->on_flow_starts(flow, !active.is_of_packets);
@@ -508,6 +536,7 @@ void FlowFabric::finish(const ActiveTransfer& active, Time arrival, Time now, Ev
     if (!is_control(active.transfer))
       context.send(host_entity(active.transfer.source), settings_.completion_latency, transfer_sent, active.transfer);
   }
+  if (tape_ != nullptr) tape_->stop_telling();
   if (is_control(active.transfer)) return;
   finished_ += active.multiplicity;
   payload_bytes_ += active.transfer.size * active.multiplicity;

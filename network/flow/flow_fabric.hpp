@@ -57,6 +57,8 @@
 
 namespace weft {
 
+class FlowTape;
+
 /// Of flows, only those of the fabric's own: what a resident moves elsewhere counts when it comes
 /// here, and again each time.
 struct FlowFabricCounters {
@@ -103,6 +105,9 @@ class FlowFabric final : public Entity {
 
   /// Tells it of every flow, from now on; it outlives the fabric.
   void watch_congestion(CongestionMonitor& monitor);
+  /// Tells it of everything, from now on; it outlives the fabric. Requires: nobody lives here, no
+  /// transfer is folded, no cable changes, and neither of the two others.
+  void record(FlowTape& tape);
   using TellOfLoad = std::function<void(const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context)>;
   /// Some transfers are packets, and from now on `tell` is called at every change of what flows
   /// take of a link. Not beside watch_congestion().
@@ -223,6 +228,8 @@ class FlowFabric final : public Entity {
   void begin(const OwnedTransfer& entering, Origin origin, Time now, EventContext& context);
   void begin_empty(ActiveTransfer& active, const TransferFolding::FoldedPath& folded, Duration entry, Time now,
                    EventContext& context);
+  /// It has entered, and nothing is before it.
+  void finish_empty(const ActiveTransfer& active, Time now, EventContext& context);
   /// All with bytes that enter at this instant have done so.
   void enter_empty(const ActiveTransfer& active, Time now, EventContext& context);
   void end_packets(const Transfer& transfer, Time now);
@@ -314,6 +321,7 @@ class FlowFabric final : public Entity {
   const SwitchOperations* operations_;
   FabricResident* resident_ = nullptr;
   CongestionMonitor* congestion_ = nullptr;
+  FlowTape* tape_ = nullptr;
   std::optional<FlowLoads> loads_;  ///< if some transfers are packets
   TellOfLoad tell_of_load_;
   std::uint32_t packets_account_ = 0;  ///< of bytes that are not flows'
@@ -355,6 +363,7 @@ class FlowFabric final : public Entity {
   std::uint64_t started_ = 0;
   std::uint64_t finished_ = 0;
   Time busy_until_;
+  Time settling_at_;  ///< the instant that settle() is at, or was at last
   Bytes payload_bytes_;
   std::vector<LinkId> staged_links_;  ///< of the path that path_of() returned last
   std::vector<double> staged_loads_;

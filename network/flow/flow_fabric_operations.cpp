@@ -7,6 +7,7 @@
 #include "core/check.hpp"
 #include "core/containers/free_slots.hpp"
 #include "network/flow/flow_fabric.hpp"
+#include "network/flow/flow_tape.hpp"
 
 namespace weft {
 
@@ -29,6 +30,10 @@ void FlowFabric::join(const Transfer& transfer, Time now, EventContext& context)
   WEFT_CHECK(member.id.is_none(), "a member joins an operation once");
   member = {transfer, FlowId(next_id_++), now};
   ++started_;
+  if (tape_ != nullptr) {
+    const Time start = now - entry_latency(joint.operation->inside_host);
+    tape_->on_joins(slot, joint.operation->member_at(transfer.source), joint.members.size(), transfer, member.id, start, now);
+  }
   if (++joint.joined < joint.members.size()) return;
   waiting_.erase(waiting);
   begin_joint(slot, now, context);
@@ -60,6 +65,7 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
   request.owner = FlowOwner::joint | slot;
   const FlowSlot flow = model_.start(request);
   note_flow(flow, Duration::zero(), 0);
+  if (tape_ != nullptr) tape_->on_joint_starts(flow, slot, model_.policy().graph(), now);
   if (loads_) loads_->on_flow_starts(flow, true);
   if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.attempt});
   for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {
@@ -77,7 +83,10 @@ void FlowFabric::finish_joint(std::uint32_t slot, Time now, EventContext& contex
     const Duration delay = way ? *way + last_latency(operation.inside_host) : settings_.completion_latency;
     ++finished_;
     payload_bytes_ += member.transfer.size;
+    if (tape_ != nullptr)
+      tape_->tell_of_joint(slot, i, (joint.begun - member.entered) + joint.moving_alone + delay, now, now + delay);
     context.send(host_entity(member.transfer.source), delay, transfer_delivered, member.transfer);
+    if (tape_ != nullptr) tape_->stop_telling();
     if (observer_ == nullptr) continue;
     FinishedTransfer finished;
     finished.id = member.id;

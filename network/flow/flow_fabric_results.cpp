@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "network/flow/flow_fabric.hpp"
+#include "network/flow/flow_tape.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -96,6 +97,12 @@ std::vector<UnfinishedTransfer> FlowFabric::unfinished() const {
   std::sort(unfinished.begin(), unfinished.end(),
             [](const UnfinishedTransfer& a, const UnfinishedTransfer& b) { return a.id < b.id; });
   return unfinished;
+}
+
+void FlowFabric::record(FlowTape& tape) {
+  tape_ = &tape;
+  tape.begin(model_.policy().graph());
+  model_.watch(tape);
 }
 
 }  // namespace weft

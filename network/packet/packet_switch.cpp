@@ -45,6 +45,7 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
     if (classes_[priority].weight == 0) strict_ |= static_cast<std::uint8_t>(1U << priority);
   }
   may_overflow_ = settings.may_overflow;
+  if (settings.keeps_ledger) ledger_ = std::make_unique<QueueLedger>(routes, cables.size(), classes_.size());
   for (const Cable& cable : cables) {
     for (const PacketClass& c : classes_) has_lossy_cables_ = has_lossy_cables_ || (c.lossless && cable.headroom == 0);
   }
@@ -280,6 +281,7 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   queued.packet.next_hop();
   queued.account = account;
   contention.note_joined(packet, now);
+  if (ledger_ != nullptr) ledger_->on_joined(to, packet, (port.paused & bit) != 0, now);
   if (classes_[priority].marks && markers_[account_of(to, priority)].marks(joined.bytes)) {
     contention.marks += packet.congestion_experienced() ? 0 : 1;
     queued.packet.mark();
@@ -355,6 +357,7 @@ void PacketSwitch::send_next(std::uint32_t port_number, BatchContext& context) {
   chosen.packets.pop();
   chosen.bytes -= packet.wire_bytes();
   contention_[port_number].note_left(packet, now);
+  if (ledger_ != nullptr) ledger_->on_left_queue(port_number, packet, port.out.rate_bps(), now);
   if ((marks_leaving_ >> priority & 1U) != 0 && markers_[account_of(port_number, priority)].marks(chosen.bytes)) {
     contention_[port_number].marks += packet.congestion_experienced() ? 0 : 1;
     packet.mark();
@@ -367,6 +370,7 @@ void PacketSwitch::send_next(std::uint32_t port_number, BatchContext& context) {
 /// The packet's first bit leaves.
 void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account, Time now, BatchContext& context) {
   port.out.send(packet, now, context);
+  if (ledger_ != nullptr) ledger_->on_sent(static_cast<std::uint32_t>(&port - ports_.data()), packet);
   if (port.out.has_duties()) after_leaving(port, packet, now);
   if constexpr (audits_state) audited_.out += packet.wire_bytes();
   release(packet, account, now, context);
@@ -434,13 +438,33 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
   pauses.expire(port.paused, now);
   drops(port_number, frame.priority(), now);  // a storm that is over ends before this pause
   if (frame.sequence != pfc_resume) {
-    if ((port.paused >> frame.priority() & 1U) == 0) contention_[port_number].watchdog.set_stuck(frame.priority(), now);
+    if ((port.paused >> frame.priority() & 1U) == 0) {
+      contention_[port_number].watchdog.set_stuck(frame.priority(), now);
+      if (ledger_ != nullptr) ledger_->on_paused(port_number, frame.priority());
+    }
     const Duration pause_time = frame.sequence == pfc_pause_for_good ? Duration::zero() : contention_[port_number].pause_time;
     pauses.pause(port.paused, frame.priority(), now, pause_time);
   } else {
     pauses.resume(port.paused, frame.priority(), now);
   }
   set_next_start(port_number, now);
+}
+
+std::uint32_t PacketSwitch::most_waits_at(std::uint32_t account) const {
+  std::uint32_t most = port_of(account);
+  std::int64_t most_bytes = 0;
+  for (std::uint32_t port = 0; port < ports_.size(); ++port) {
+    std::int64_t bytes = 0;
+    for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
+      const Fifo<Queued>& waiting = queues_[account_of(port, priority)].packets;
+      for (std::uint32_t i = 0; i < waiting.size(); ++i)
+        bytes += waiting[i].account == account ? waiting[i].packet.wire_bytes() : 0;
+    }
+    if (bytes <= most_bytes) continue;
+    most = port;
+    most_bytes = bytes;
+  }
+  return most;
 }
 
 /// Requires: all ports were brought to `now`.
@@ -450,6 +474,7 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
   asking_.push_back({account, refreshes ? now + refresh_after(account) : Time::max()});
   in_step_ = true;
   ++pauses_sent_;
+  if (ledger_ != nullptr) ledger_->on_asked(port_of(account), most_waits_at(account));
   send_pfc(account, pfc_pause, now, context);
 }
 
@@ -491,6 +516,7 @@ void PacketSwitch::drop_queue(std::uint32_t port_number, std::uint32_t priority,
   for (; !dropped.packets.empty(); dropped.packets.pop()) {
     const Queued& queued = dropped.packets.front();
     contention_[port_number].note_left(queued.packet, now);
+    if (ledger_ != nullptr) ledger_->on_left_queue(port_number, queued.packet, port.out.rate_bps(), now);
     drop(queued.packet, queued.account, now, context);
   }
 }

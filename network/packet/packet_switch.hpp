@@ -28,6 +28,7 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -41,6 +42,7 @@
 #include "network/packet/packet.hpp"
 #include "network/packet/pause_clock.hpp"
 #include "network/packet/pfc_watchdog.hpp"
+#include "network/packet/queue_ledger.hpp"
 #include "network/packet/queue_pairs.hpp"
 #include "network/packet/shared_buffer.hpp"
 
@@ -89,6 +91,7 @@ struct PacketSwitchSettings {
   bool marks_at_dequeue = false;
   PortChoice port_choice = {};
   bool keeps_pauses = false;  ///< for pauses()
+  bool keeps_ledger = false;  ///< for ledger()
   /// Headroom is less than it should be: what finds none is dropped.
   bool may_overflow = false;
   bool writes_telemetry = false;  ///< for packets that collect it
@@ -137,6 +140,8 @@ class PacketSwitch final : public BatchNode {
   std::vector<PauseSpan> pauses(std::uint32_t port, Time now) const {
     return contention_[port].pauses.spans(ports_[port].paused, now);
   }
+  /// Null unless settings.keeps_ledger.
+  const QueueLedger* ledger() const { return ledger_.get(); }
   /// Times a pause was sent, refreshes not counted.
   std::uint64_t pauses_sent() const { return pauses_sent_; }
   /// Packets that came in by `from`, for which it asks for a pause, wait at `to`, where the other
@@ -268,6 +273,8 @@ class PacketSwitch final : public BatchNode {
   void after_leaving(Port& port, const Packet& packet, Time now);
   void step_until(Time until, BatchContext& context);
   std::uint32_t choose(std::uint32_t port, std::uint8_t ready);
+  /// The port at which most of what is charged to an account waits.
+  std::uint32_t most_waits_at(std::uint32_t account) const;
   void ask(std::uint32_t account, Time now, BatchContext& context);
   void let_go(std::uint32_t account, Time now, BatchContext& context);
   void send_pfc(std::uint32_t account, std::uint32_t what, Time now, BatchContext& context);
@@ -304,6 +311,7 @@ class PacketSwitch final : public BatchNode {
   bool in_step_ = false;               ///< ports are brought forward together
   std::uint64_t pauses_sent_ = 0;
   std::vector<PauseStorm> storms_;
+  std::unique_ptr<QueueLedger> ledger_;  ///< null: none is kept
   WindowOutcome swept_;
   /// Bytes since the beginning, pauses aside; counted in builds that audit.
   struct Audited {

@@ -37,8 +37,9 @@ TOOL_ARROWS = {
     "projections": ["simulation"],
     "study": ["simulation"],
     "compare": ["simulation"],
-    "weft": ["calibrate", "compare", "projections", "study"],
+    "weft": ["calibrate", "compare", "explain", "projections", "study"],
     "python": ["weft"],
+    "explain": ["simulation"],
     "kernel_sampler": [],  # Python, which meets the others in tables
 }
 LINES_MAX = 700  # of a source file outside tests

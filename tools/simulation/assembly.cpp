@@ -18,6 +18,7 @@
 #include "scheduler/handlers/event_handler.hpp"
 #include "scheduler/lifecycle/progress_model.hpp"
 #include "scheduler/policies/policy.hpp"
+#include "tools/simulation/run_recording.hpp"
 #include "tools/simulation/scenario/parameter_changes.hpp"
 
 namespace weft {
@@ -106,6 +107,7 @@ Assembly::Assembly(const Scenario& of, const RunOptions& how, CollectiveLibrary&
 
 void Assembly::add_entities(EngineBuilder& builder, const Observers& observers) {
   if (packet_network && observers.records_pauses) packet_network->keep_pauses();
+  if (packet_network && options.queue_blame != nullptr) packet_network->keep_ledgers();
   if (scenario.flows) {
     add_flow_list(builder, observers);
   } else if (simulates_network(scenario.mode)) {
@@ -118,7 +120,8 @@ void Assembly::add_entities(EngineBuilder& builder, const Observers& observers) 
 }
 
 void Assembly::complete_placed(RunningJob& job) {
-  job.collectives = library.prepare(*job.workload, *scenario.topology, *job.endpoint_of_rank, &*operations);
+  const Topology& carried_out_on = options.collectives_as_on == nullptr ? *scenario.topology : *options.collectives_as_on;
+  job.collectives = library.prepare(*job.workload, carried_out_on, *job.endpoint_of_rank, &*operations);
   job.tags = std::make_shared<const MessageTags>(*job.workload, *job.collectives);
   // With fast forward the scheduler folds.
   if (planner.may_fold() && !coupled) planner.note_placed(job);
@@ -268,6 +271,7 @@ void Assembly::add_network(EngineBuilder& builder, const std::vector<EntityId>& 
       packet_network->tell_of_load(load, capacity_bps, context);
     });
   }
+  if (options.recording != nullptr) made->record(options.recording->tape);
   flow_fabric = made.get();
   if (across_door != nullptr) {
     const AcrossWiring wiring{

@@ -50,6 +50,13 @@ std::string_view tier_of(const Node& node) {
 
 }  // namespace
 
+std::string link_tier(const Topology& topology, LinkId id) {
+  const Node& source = topology.node(topology.link(id).source);
+  const Node& destination = topology.node(topology.link(id).destination);
+  if (!source.host.is_none() && source.host == destination.host) return "host";
+  return fmt::format("{}->{}", tier_of(source), tier_of(destination));
+}
+
 ResultRows::ResultRows(const Scenario& scenario, const JobTable& attempts, ResultSink& sink)
     : scenario_(scenario), attempts_(attempts), sink_(sink) {
   if (sink.needs().origins) origins_.emplace(attempts);
@@ -260,7 +267,7 @@ void ResultRows::add_links(std::span<const LinkUsage> usage) {
     const std::string source_name = topology.node_name(link.source);
     const std::string destination_name = topology.node_name(link.destination);
     const bool is_inside_host = !source.host.is_none() && source.host == destination.host;
-    const std::string tier = is_inside_host ? "host" : fmt::format("{}->{}", tier_of(source), tier_of(destination));
+    const std::string tier = link_tier(topology, LinkId(i));
     sink_.add_link({name, source_name, destination_name, link.rate, usage[i].bytes, usage[i].mean_utilization, usage[i].queue_peak,
                     usage[i].ecn_marks, usage[i].paused, usage[i].drops, tier, is_inside_host});
   }

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/check.hpp"
 #include "core/engine/parallel_loop.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "host/ranks/host_entity.hpp"
@@ -25,6 +26,7 @@
 #include "tools/simulation/result_rows.hpp"
 #include "tools/simulation/run_figures.hpp"
 #include "tools/simulation/run_loop.hpp"
+#include "tools/simulation/run_recording.hpp"
 #include "tools/simulation/scenario/parameter_changes.hpp"
 #include "tools/simulation/standstill.hpp"
 #include "tools/simulation/transfer_count.hpp"
@@ -240,6 +242,29 @@ void add_last_rows(const EndedRun& run, ResultRows& rows, ResultSink& sink, RunS
   if (parts.fabric != EntityId::none()) add_network_rows(run, rows, summary);
 }
 
+/// Requires: what RunOptions says.
+void begin_recording(const Assembly& parts, EngineOptions& options) {
+  const Scenario& scenario = parts.scenario;
+  WEFT_CHECK(scenario.mode == Mode::flow && !fast_forwards(scenario) && !network_changes(scenario) &&
+                 !detects_congestion(scenario) && !parts.planner.may_fold() && parts.across == nullptr && parts.inside == nullptr,
+             "runs are recorded in flow mode, rank by rank");
+  options.watcher = &parts.options.recording->tape;
+}
+
+void end_recording(const Assembly& parts, RunRecording& recording) {
+  recording.attempts = std::make_unique<JobTable>();
+  for (std::uint32_t i = 0; i < parts.attempts.size(); ++i) recording.attempts->publish(parts.attempts.at(AttemptId(i)));
+  recording.hosts = parts.hosts;
+  recording.scheduler = parts.scheduler;
+}
+
+void take_queue_blame(const Assembly& parts, const Engine& engine, std::vector<JobQueueBlame>& into) {
+  const auto job_of = [&](AttemptId attempt) { return attempt.is_none() ? JobId::none() : parts.attempts.at(attempt).job; };
+  into.clear();
+  for (const QueueBlame& blame : parts.packet_network->results().queue_blame(engine))
+    into.push_back({blame.link, job_of(blame.waits), job_of(blame.blamed), blame.paused_by, blame.is_pause, blame.lost_s});
+}
+
 /// A run whose plan does not hold any more. Nothing has been done yet that the new plan would have
 /// done in another way.
 struct Refold {
@@ -265,6 +290,7 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   engine_options.threads = options.threads;
   engine_options.partition = partition;
   engine_options.log = options.log;
+  if (options.recording != nullptr) begin_recording(parts, engine_options);
   Engine engine = std::move(builder).build(std::move(engine_options));
 
   RunControl control;
@@ -280,6 +306,8 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   if (!result) return Refold{parts.planner.plan()};
 
   const RunReport& report = result->report;
+  if (options.recording != nullptr) end_recording(parts, *options.recording);
+  if (options.queue_blame != nullptr && parts.packet_network) take_queue_blame(parts, engine, *options.queue_blame);
   // What is planned may come to nothing, where all jobs are over.
   const bool is_over = parts.lifecycle != nullptr && parts.lifecycle->all_finished();
   const bool stopped = options.until && report.next_event < Time::max() && report.next_event > *options.until && !is_over;

@@ -28,6 +28,9 @@
 
 namespace weft {
 
+struct RunRecording;
+struct JobQueueBlame;
+
 /// How far a run has come.
 struct RunState {
   Time sim_time;
@@ -58,6 +61,15 @@ struct RunOptions {
   /// Called with what is known of the run as soon as it is: whether ranks are simulated for others.
   /// From one thread at a time, which may be another than that of run().
   std::function<void(const std::string& note)> on_note;
+  /// Where not null, all that the run does is recorded there. Requires: flow mode on one thread
+  /// (max_min, host.fold_ranks=off, host.private_links=off), neither fast forward nor changes of
+  /// the network, no flow.detect_congestion.
+  RunRecording* recording = nullptr;
+  /// Packet mode: where not null, who waited for whom in switches goes there.
+  std::vector<JobQueueBlame>* queue_blame = nullptr;
+  /// Collectives are carried out as on this topology, of the same nodes and links; null: as on the
+  /// scenario's.
+  std::shared_ptr<const Topology> collectives_as_on;
   Log log;
 };
 

@@ -197,6 +197,7 @@ int read_and_run(int argc, char** argv) {
   add_optimes_command(app, action);
   add_study_command(app, action);
   add_compare_command(app, action);
+  add_explain_command(app, action);
   add_predict_command(app, action);
   add_calibrate_command(app, action);
   add_modules_command(app, action);

@@ -35,6 +35,7 @@ void add_project_command(CLI::App& app, Action& action);
 void add_optimes_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
 void add_study_command(CLI::App& app, Action& action);
+void add_explain_command(CLI::App& app, Action& action);
 void add_predict_command(CLI::App& app, Action& action);
 void add_calibrate_command(CLI::App& app, Action& action);
 void add_modules_command(CLI::App& app, Action& action);

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Critical paths, blame and what-ifs against closed forms, and folders of runs that cannot be run
+// again.
+#include "tools/explain/explanation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tests/validation/scenario_run.hpp"
+#include "tools/explain/run_again.hpp"
+#include "tools/results/folder_sink.hpp"
+#include "tools/results/memory_sink.hpp"
+#include "tools/simulation/run_recording.hpp"
+
+namespace weft::explanation_test {
+namespace {
+
+constexpr const char* four_hosts = "topology { builder: \"single_switch\" set { name: \"hosts\" value: \"4\" } }\n";
+
+RunFlags flags_of(const ScratchFolder& folder, const std::string& text) {
+  RunFlags flags;
+  flags.scenario_file = folder.write("s.textproto", text);
+  return flags;
+}
+
+/// Rank 0 computes and sends, rank 1 receives and computes.
+std::string chain(const ScratchFolder& folder) {
+  return folder.write("chain.textproto",
+                      "ranks: 2\n"
+                      "role { name: \"first\" ranks: \"0\"\n"
+                      "  op { name: \"make\" compute { duration: \"5ms\" } }\n"
+                      "  op { name: \"down\" send { peer: 1 size: \"50MB\" } deps: \"make\" }\n"
+                      "}\n"
+                      "role { name: \"second\" ranks: \"1\"\n"
+                      "  op { name: \"aside\" compute { duration: \"1ms\" } }\n"
+                      "  op { name: \"take\" receive { peer: 0 size: \"50MB\" } }\n"
+                      "  op { name: \"use\" compute { duration: \"3ms\" } deps: \"take\" deps: \"aside\" }\n"
+                      "}\n");
+}
+
+double seconds_of(const std::vector<PathShare>& shares, const std::string& kind) {
+  const auto found = std::ranges::find(shares, kind, &PathShare::kind);
+  return found == shares.end() ? 0 : found->seconds;
+}
+
+// Expectation: 5 ms, the transfer of 50 MB at 400 Gb/s, which is 1 ms and headers, 3 ms; "aside"
+// is not on the path. Of each rank's time the rest is waiting for the message.
+TEST(Explanation, TheCriticalPathOfAChain) {
+  const ScratchFolder folder;
+  ExplainOptions options;
+  options.what_ifs_max = 0;
+  const Explanation explanation = explain(
+      flags_of(folder, std::string(four_hosts) + "job { name: \"chain\" gpus: 2 workload { file: \"" + chain(folder) + "\" } }\n"),
+      options);
+  ASSERT_EQ(explanation.times.size(), 1U);
+  ASSERT_TRUE(explanation.times[0].path.has_value());
+  const CriticalPath& path = *explanation.times[0].path;
+  EXPECT_EQ(path.iteration, 0U);
+  const std::vector<PathShare> shares = shares_of(path);
+  EXPECT_NEAR(seconds_of(shares, "compute"), 8e-3, 1e-12);
+  EXPECT_GT(seconds_of(shares, "send"), 1e-3);
+  EXPECT_LT(seconds_of(shares, "send"), 1.2e-3);
+  double sum = 0;
+  for (std::size_t i = 0; i < path.pieces.size(); ++i) {
+    sum += path.pieces[i].seconds();
+    if (i > 0) {
+      EXPECT_EQ(path.pieces[i].begin, path.pieces[i - 1].end);
+    }
+    EXPECT_NE(path.pieces[i].what, "aside");
+  }
+  EXPECT_NEAR(sum, (path.end - path.begin).in_s(), 1e-12);
+  EXPECT_NEAR(path.ranks.computing_s, (5e-3 + 4e-3) / 2, 1e-5);
+}
+
+// Expectation: two flows of equal size to one host, begun together, take twice what one takes, and
+// each blames the other's bytes at the link to that host: half of its time.
+TEST(Explanation, TwoFlowsIntoOneHostWaitForEachOther) {
+  const ScratchFolder folder;
+  RunFlags flags = flags_of(folder, four_hosts);
+  flags.flows = folder.write("flows.txt", "2\n0 2 3 100 100000000 0\n1 2 3 101 100000000 0\n") + ":hpcc";
+  const Explanation explanation = explain(flags, {});
+  ASSERT_EQ(explanation.blame.size(), 1U);
+  EXPECT_EQ(explanation.blame[0].link, "leaf0->host2/gpu0");
+  EXPECT_NEAR(explanation.blame[0].lost_s, explanation.moving_s, 1e-6 * explanation.moving_s);
+  ASSERT_FALSE(explanation.times.empty());
+  ASSERT_FALSE(explanation.times[0].links.empty());
+  EXPECT_EQ(explanation.times[0].links[0].what, "leaf0->host2/gpu0");
+  // 10 % faster is 1 / 1.1 of the time; the derivative says 10 %.
+  ASSERT_TRUE(explanation.times[0].links[0].tried_s.has_value());
+  EXPECT_NEAR(explanation.times[0].links[0].gain_s, 0.1 * explanation.times[0].seconds, 1e-3 * explanation.times[0].seconds);
+  EXPECT_NEAR(*explanation.times[0].links[0].tried_s, (1 - 1 / 1.1) * explanation.times[0].seconds,
+              1e-3 * explanation.times[0].seconds);
+}
+
+// Expectation: what flows lose, by link and job, is what they take beyond what they would alone, as
+// the rows of a run without a record say.
+TEST(Explanation, BlameAddsUpToTheWaiting) {
+  const ScratchFolder folder;
+  std::string list = "60\n";
+  for (int i = 0; i < 60; ++i) {
+    const int from = i * 7 % 4;
+    const int to = (from + 1 + i % 3) % 4;
+    list += fmt::format("{} {} 3 {} {} {:.6f}\n", from, to, 100 + i, 1'000'000 + i * 77'777, i * 2e-6);
+  }
+  RunFlags flags = flags_of(folder, four_hosts);
+  flags.flows = folder.write("flows.txt", list) + ":hpcc";
+  ExplainOptions options;
+  options.what_ifs_max = 0;
+  const Explanation explanation = explain(flags, options);
+  MemorySink rows;
+  run(load_scenario(flags), rows, {});
+  double waiting_s = 0;
+  for (const FlowRow& flow : rows.flows) waiting_s += (flow.completion - flow.ideal).in_s();
+  double blamed_s = 0;
+  for (const NamedBlame& blame : explanation.blame) blamed_s += blame.lost_s;
+  ASSERT_GT(waiting_s, 1e-4);
+  EXPECT_NEAR(blamed_s, waiting_s, 1e-9);
+}
+
+// Expectation: data packets' waiting in switches, as the summary has it, is blamed in full, and on
+// the other job where both send to one host.
+TEST(Explanation, PacketsBlameThoseBeforeThem) {
+  const ScratchFolder folder;
+  const auto send = [&](const std::string& name, int from) {
+    std::string text = "ranks: 3\n";
+    for (int rank = 0; rank < 3; ++rank) {
+      const std::string op = rank == 2      ? fmt::format("receive {{ peer: {} size: \"2MB\" }}", from)
+                             : rank == from ? "send { peer: 2 size: \"2MB\" }"
+                                            : "compute { duration: \"1us\" }";
+      text += fmt::format("role {{ name: \"r{0}\" ranks: \"{0}\" op {{ name: \"o\" {1} }} }}\n", rank, op);
+    }
+    return fmt::format("job {{ name: \"{}\" gpus: 3 workload {{ file: \"{}\" }} }}\n", name,
+                       folder.write(name + ".textproto", text));
+  };
+  // Each has a GPU of every host: one sends from the first to the third, the other from the second.
+  RunFlags flags = flags_of(folder,
+                            "topology { builder: \"single_switch\" set { name: \"hosts\" value: \"3\" } "
+                            "set { name: \"gpus_per_host\" value: \"2\" } }\n" +
+                                send("one", 0) + send("two", 1));
+  flags.mode = "packet";
+  flags.placement = "spread";
+  const Scenario scenario = load_scenario(flags);
+  std::vector<JobQueueBlame> blame;
+  RunOptions options;
+  options.queue_blame = &blame;
+  ResultSink nobody;
+  const RunSummary summary = run(scenario, nobody, options).summary;
+  ASSERT_TRUE(summary.packets.has_value());
+  double blamed_s = 0;
+  bool has_met = false;
+  for (const JobQueueBlame& one : blame) {
+    blamed_s += one.lost_s;
+    has_met = has_met || one.waits != one.blamed;
+  }
+  ASSERT_GT(blamed_s, 1e-4);
+  EXPECT_TRUE(has_met);
+  EXPECT_NEAR(blamed_s, summary.packets->waiting.in_s(), 1e-9 + 1e-6 * blamed_s);
+}
+
+// Expectation: a host at half speed doubles the 5 ms of rank 0; nominal, they come back.
+TEST(Explanation, ASlowHostIsWhatWouldHelp) {
+  const ScratchFolder folder;
+  const Explanation explanation =
+      explain(flags_of(folder, std::string(four_hosts) + "job { name: \"chain\" gpus: 2 workload { file: \"" + chain(folder) +
+                                   "\" } }\nhost_speed { hosts: \"0\" factor: 0.5 }\n"),
+              {});
+  const auto host = std::ranges::find(explanation.what_ifs, "host 0", &WhatIfRow::what);
+  ASSERT_NE(host, explanation.what_ifs.end());
+  ASSERT_EQ(host->gains_s.size(), 1U);
+  EXPECT_NEAR(host->gains_s[0], 5e-3, 1e-9);
+  // All computation on the path is 10 + 3 ms.
+  const auto compute = std::ranges::find(explanation.what_ifs, "compute", &WhatIfRow::what);
+  ASSERT_NE(compute, explanation.what_ifs.end());
+  EXPECT_NEAR(compute->gains_s[0], 13e-3, 1e-5);
+}
+
+std::string code_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const InputError& error) {
+    return error.diagnostics().front().code;
+  }
+  return "";
+}
+
+TEST(Explanation, RunsThatCannotBeRunAgainAreRefused) {
+  const ScratchFolder folder;
+  const RunFlags flags = flags_of(folder, std::string(four_hosts) + "job { name: \"chain\" gpus: 2 workload { file: \"" +
+                                              chain(folder) + "\" } }\n" + "set { name: \"flow.queue_pairs\" value: \"2\" }\n");
+  const Scenario scenario = load_scenario(flags);
+  const std::filesystem::path out = folder.path() / "out";
+  {
+    FolderSink sink(out.string(), manifest_of(scenario, {}), folder_contents(scenario));
+    const RunSummary summary = run(scenario, sink, {}).summary;
+    sink.complete();
+    sink.finish(summary);
+  }
+  EXPECT_TRUE(is_results_folder(out.string()));
+  const RunFlags again = flags_of_results(out);
+  EXPECT_EQ(again.scenario_file, flags.scenario_file);
+  EXPECT_NE(std::ranges::find(again.settings, "flow.queue_pairs=2"), again.settings.end());
+  EXPECT_EQ(code_of([&] { flags_of_results(folder.path()); }), "not-results");
+  std::ofstream(folder.path() / "chain.textproto", std::ios::app) << "# another\n";
+  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "input-changed");
+  std::filesystem::remove(folder.path() / "chain.textproto");
+  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "input-missing");
+  std::filesystem::rename(out / "manifest.json", out / "manifest.json.partial");
+  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "unfinished-run");
+  std::ofstream(out / "manifest.json") << "[]";
+  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "bad-manifest");
+}
+
+TEST(Explanation, RefusesWhatItCannotExplain) {
+  const ScratchFolder folder;
+  const std::string job = "job { name: \"a\" gpus: 2 workload { file: \"" + chain(folder) + "\" } }\n";
+  ExplainOptions options;
+  options.what_ifs_max = 0;
+  EXPECT_EQ(code_of([&] {
+              explain(flags_of(folder, "cluster { hosts: 2 gpus_per_host: 1 }\njob { gpus: 2 duration: \"1s\" }\n"), options);
+            }),
+            "job-mode");
+  options.job = "b";
+  EXPECT_EQ(code_of([&] { explain(flags_of(folder, four_hosts + job), options); }), "unknown-job");
+  options.job = "a";
+  options.iteration = 7;
+  EXPECT_EQ(code_of([&] { explain(flags_of(folder, four_hosts + job), options); }), "no-such-iteration");
+}
+
+}  // namespace
+}  // namespace weft::explanation_test

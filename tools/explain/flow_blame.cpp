@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/explain/flow_blame.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/check.hpp"
+#include "network/flow/flow_tape.hpp"
+
+namespace weft {
+
+namespace {
+
+class ForwardPass {
+ public:
+  ForwardPass(const FlowTape& tape, const std::vector<std::uint32_t>& job_of_flow)
+      : tape_(tape),
+        job_of_flow_(job_of_flow),
+        flows_(tape.flows().size()),
+        places_(tape.hop_total()),
+        links_(tape.capacities_bps().size()) {
+    result_.lost_of_flow_s.assign(flows_.size(), 0);
+  }
+
+  FlowBlame run() {
+    for (std::size_t step = 0; step < tape_.step_count(); ++step) take(step);
+    for (std::uint32_t link = 0; link < links_.size(); ++link) settle(link, now_);
+    for (std::uint32_t flow = 0; flow < flows_.size(); ++flow) {
+      const FlowTape::FlowRecord& record = tape_.flows()[flow];
+      if (record.after != FlowTape::none) {
+        const double waited_s = (record.start - tape_.transfers()[record.transfer].entered).in_s();
+        if (waited_s > 0) lost_[{UINT32_MAX, job_of_flow_[flow], job_of_flow_[flow]}] += waited_s;
+      }
+      if (record.is_complete) result_.moving_s += (record.end - record.start).in_s() - result_.lost_of_flow_s[flow];
+    }
+    for (const auto& [key, lost_s] : lost_) {
+      if (lost_s > 0) result_.blame.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), lost_s});
+    }
+    std::ranges::stable_sort(result_.blame, {}, [](const Blame& blame) { return -blame.lost_s; });
+    return std::move(result_);
+  }
+
+ private:
+  struct Flow {
+    double rate_bps = 0;
+    double alone_bps = 0;
+    std::uint32_t limit = FlowTape::none;
+  };
+  struct Member {
+    std::uint32_t flow = 0;
+    std::uint32_t hop = 0;
+  };
+  struct Link {
+    std::vector<Member> members;
+    Time since;
+  };
+
+  std::uint32_t first_hop(std::uint32_t flow) const { return tape_.flows()[flow].first_hop; }
+  double load_of(const Member& member) const {
+    return flows_[member.flow].rate_bps * tape_.loads(member.flow)[member.hop - first_hop(member.flow)];
+  }
+
+  void take(std::size_t step) {
+    now_ = tape_.step(step).at;
+    const auto settle_links = [&](std::uint32_t flow) {
+      for (const LinkId link : tape_.hops(flow)) settle(link.index(), now_);
+    };
+    for (const std::uint32_t flow : tape_.left_at(step)) {
+      if (tape_.flows()[flow].last_change == FlowTape::none) continue;
+      settle_links(flow);
+      leave(flow);
+    }
+    for (const FlowTape::Change& change : tape_.changes_of(step)) settle_links(change.flow);
+    for (const FlowTape::Change& change : tape_.changes_of(step)) {
+      if (change.previous == FlowTape::none) enter(change.flow);
+      flows_[change.flow].rate_bps = change.rate_bps;
+      flows_[change.flow].limit = change.limit;
+    }
+  }
+
+  void enter(std::uint32_t flow) {
+    double alone = tape_.flows()[flow].cap_bps;
+    const std::span<const LinkId> hops = tape_.hops(flow);
+    const std::span<const double> loads = tape_.loads(flow);
+    for (std::uint32_t i = 0; i < hops.size(); ++i) {
+      double load = 0;  // a path may cross a link twice
+      for (std::uint32_t k = 0; k < hops.size(); ++k) load += hops[k] == hops[i] ? loads[k] : 0;
+      alone = std::min(alone, tape_.capacities_bps()[hops[i].index()] / load);
+      std::vector<Member>& members = links_[hops[i].index()].members;
+      places_[first_hop(flow) + i] = static_cast<std::uint32_t>(members.size());
+      members.push_back({flow, first_hop(flow) + i});
+    }
+    flows_[flow].alone_bps = alone;
+  }
+  void leave(std::uint32_t flow) {
+    const std::span<const LinkId> hops = tape_.hops(flow);
+    for (std::uint32_t i = 0; i < hops.size(); ++i) {
+      std::vector<Member>& members = links_[hops[i].index()].members;
+      const std::uint32_t place = places_[first_hop(flow) + i];
+      members[place] = members.back();
+      places_[members[place].hop] = place;
+      members.pop_back();
+    }
+  }
+
+  /// What the flows that a link limits have lost until then.
+  void settle(std::uint32_t number, Time until) {
+    Link& link = links_[number];
+    const double dt_s = (until - std::exchange(link.since, until)).in_s();
+    if (dt_s == 0) return;
+    loads_.clear();
+    double total = 0;
+    for (const Member& member : link.members) {
+      const double load = load_of(member);
+      total += load;
+      load_by(job_of_flow_[member.flow]) += load;
+    }
+    for (const Member& member : link.members) {
+      const Flow& flow = flows_[member.flow];
+      if (flow.limit != number || !is_first_here(member, number)) continue;
+      const double lost_s = dt_s * std::max(0.0, 1 - flow.rate_bps / flow.alone_bps);
+      if (lost_s == 0) continue;
+      result_.lost_of_flow_s[member.flow] += lost_s;
+      const std::uint32_t job = job_of_flow_[member.flow];
+      const double own = own_load(member.flow, number);
+      const double others = total - own;
+      if (others <= total * least_share) {
+        lost_[{number, job, job}] += lost_s;
+        continue;
+      }
+      for (const auto& [blamed, load] : loads_) {
+        const double part = std::max(0.0, blamed == job ? load - own : load);
+        if (part > 0) lost_[{number, job, blamed}] += lost_s * part / others;
+      }
+    }
+  }
+  double& load_by(std::uint32_t job) {
+    for (auto& [known, load] : loads_) {
+      if (known == job) return load;
+    }
+    return loads_.emplace_back(job, 0.0).second;
+  }
+  bool is_first_here(const Member& member, std::uint32_t link) const {
+    const std::span<const LinkId> hops = tape_.hops(member.flow);
+    return static_cast<std::uint32_t>(std::ranges::find(hops, LinkId(link)) - hops.begin()) == member.hop - first_hop(member.flow);
+  }
+  double own_load(std::uint32_t flow, std::uint32_t link) const {
+    const std::span<const LinkId> hops = tape_.hops(flow);
+    double load = 0;
+    for (std::size_t i = 0; i < hops.size(); ++i) load += hops[i] == LinkId(link) ? tape_.loads(flow)[i] : 0;
+    return load * flows_[flow].rate_bps;
+  }
+
+  static constexpr double least_share = 1e-12;  // of a link's load, which rounding may leave
+
+  const FlowTape& tape_;
+  const std::vector<std::uint32_t>& job_of_flow_;
+  std::vector<Flow> flows_;
+  std::vector<std::uint32_t> places_;
+  std::vector<Link> links_;
+  std::vector<std::pair<std::uint32_t, double>> loads_;  ///< of the link at hand, by job
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, double> lost_;
+  Time now_;
+  FlowBlame result_;
+};
+
+}  // namespace
+
+FlowBlame flow_blame(const FlowTape& tape, const std::vector<std::uint32_t>& job_of_flow) {
+  WEFT_CHECK(tape.has_limits(), "the tape tells which links limit flows");
+  return ForwardPass(tape, job_of_flow).run();
+}
+
+}  // namespace weft

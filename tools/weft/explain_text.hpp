@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `weft explain` prints.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "tools/explain/explanation.hpp"
+
+namespace weft {
+
+std::string explanation_page(const Explanation& explanation);
+nlohmann::ordered_json explanation_json(const Explanation& explanation);
+
+}  // namespace weft
