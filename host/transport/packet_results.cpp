@@ -227,7 +227,7 @@ std::vector<QueueBlame> PacketResults::queue_blame(const Engine& engine) const {
   for (std::uint32_t node = model_.nodes.host_count(); node < model_.nodes.node_count(); ++node) {
     const std::span<const PacketTopology::Port> ports = model_.nodes.ports(node);
     for (std::uint32_t port = 0; port < ports.size(); ++port) {
-      // The other end, and how often it asked for a pause, by what waited before which of its ports.
+      // How often the other end asked for a pause, by the port before which most waited then.
       const PacketTopology::Port& to = ports[port];
       std::vector<std::pair<LinkId, double>> causes;
       double asked = 0;

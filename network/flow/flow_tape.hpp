@@ -198,10 +198,14 @@ class FlowTape final : public RateObserver, public EventWatcher {
   std::uint32_t entry_ = none;  ///< of what enters
   std::vector<std::uint32_t> transfer_of_slot_;
   std::vector<std::uint32_t> flow_of_slot_;
-  std::vector<std::vector<std::uint32_t>> joint_members_;               ///< by slot, by member: transfers
-  std::vector<std::uint32_t> joint_flow_;                               ///< by slot
-  std::unordered_map<QueuePairName, std::uint32_t, NameHash> last_on_;  ///< flow
-  std::vector<Time> arrivals_;                                          ///< by transfer: the latest so far
+  /// By slot, by member: transfers
+  std::vector<std::vector<std::uint32_t>> joint_members_;
+  /// By slot
+  std::vector<std::uint32_t> joint_flow_;
+  /// Flow
+  std::unordered_map<QueuePairName, std::uint32_t, NameHash> last_on_;
+  /// By transfer: the latest so far
+  std::vector<Time> arrivals_;
   Told told_;
   std::size_t left_before_ = 0;  ///< of the last step
   std::vector<LinkId> tied_;

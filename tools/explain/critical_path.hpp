@@ -26,7 +26,8 @@ namespace weft {
 class Topology;
 
 struct PathPiece {
-  std::string kind;   ///< "compute", a collective's type, "send", "slots", "launch", "take over", ...
+  /// "compute", a collective's type, "send", "slots", "launch", "take over", ...
+  std::string kind;
   std::string what;   ///< the op, or nothing
   std::string where;  ///< "rank 3", or "rank 3 -> rank 4"
   Time begin;

@@ -151,7 +151,8 @@ class ReversePass {
     }
     for (const std::uint32_t flow : left) {
       const FlowTape::FlowRecord& record = tape_.flows()[flow];
-      if (record.last_change == FlowTape::none) continue;  // it was taken back in the instant in which it began
+      // It was taken back in the instant in which it began.
+      if (record.last_change == FlowTape::none) continue;
       enter(flow);
       if (record.is_complete && flows_[flow].rate_bps > 0) flows_[flow].of_bits = flows_[flow].of_end / flows_[flow].rate_bps;
       mark_links(flow);
@@ -260,11 +261,14 @@ class ReversePass {
   std::vector<Link> links_;
   std::vector<double> by_capacity_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> set_numbers_;
-  std::vector<double> by_set_;                                     ///< by number
-  std::vector<std::uint32_t> set_;                                 ///< the one at hand
-  std::priority_queue<std::pair<double, std::uint32_t>> waiting_;  ///< level, link
-  std::vector<std::uint32_t> causes_;                              ///< flows that began or ended at the step
-  std::vector<std::uint8_t> is_of_step_;                           ///< by flow
+  std::vector<double> by_set_;      ///< by number
+  std::vector<std::uint32_t> set_;  ///< the one at hand
+  /// Level, link
+  std::priority_queue<std::pair<double, std::uint32_t>> waiting_;
+  /// Flows that began or ended at the step
+  std::vector<std::uint32_t> causes_;
+  /// By flow
+  std::vector<std::uint8_t> is_of_step_;
   std::vector<std::uint32_t> near_;
   Time now_;
 };

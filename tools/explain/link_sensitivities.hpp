@@ -5,21 +5,17 @@
 //
 // Model: a flow of S bits with rates r_i between instants t_i ends when sum r_i (t_i+1 - t_i) = S,
 // so by implicit differentiation
-//   r_last dt_end = r_first dt_start + sum (r_i - r_i-1) dt_i - sum (t_i+1 - t_i) dr_i.
-// dt_start is dt_end of the last flow that its start waited for, dt_i that of the flow whose end
-// or start changed the rate at t_i, dr_i = weight x dlevel of the link that limits it, and
-//   dlevel = (dC - sum over flows limited elsewhere of load x dr) / (sum of weight x load of its own),
-// which earlier (lower) levels give. This is linear, so one pass backwards over the tape takes the
-// derivative of one instant to all links at once (reverse accumulation: Griewank and Walther,
-// Evaluating Derivatives, 2nd edition, chapter 3); forwards it would take a pass per link. Between
-// steps only links whose flows changed, and levels that depend on them, are computed anew.
-// (Bottleneck structure: Ros-Giralt et al., On the bottleneck structure of congestion-controlled
-// networks, SIGMETRICS 2019.)
-// Not differentiable where several links limit a flow alike (sets of them are told, too), where
-// two events coincide that are not caused by one, or a cap meets a level: the derivative is then
-// that of one side. Left out: store-and-forward delays, which depend on rates of links; choices that follow
-// what is under way (adaptive routing, placement by time); compute that slows down beside
-// communication.
+//   r_last dt_end = r_first dt_start + sum (r_i - r_i-1) dt_i - sum (t_i+1 - t_i) dr_i,
+// where dt_start and dt_i are dt_end of flows that were waited for, dr = weight x dlevel, and
+//   dlevel = (dC - sum of load x dr of flows limited elsewhere) / (sum of weight x load of its own)
+// follows from lower levels (Ros-Giralt et al., On the bottleneck structure of
+// congestion-controlled networks, SIGMETRICS 2019). This is linear, so one pass backwards over the tape takes the
+// derivative of an instant to all links at once (Griewank and Walther, Evaluating Derivatives, 2nd
+// edition, chapter 3); forwards each link would take a pass. Between steps only links whose flows
+// changed, and levels that depend on them, are computed anew.
+// Of one side where several links limit a flow alike (sets of them are told, too), or where two
+// events coincide that are not caused by one. Left out: store-and-forward delays, routes and places
+// that follow what is under way, computation that slows down beside communication.
 // Threads: pure.
 #pragma once
 

@@ -5,8 +5,8 @@
 // Where it sits: tools/explain/explanation makes one; sensitivities, blame and critical paths read
 // it.
 // Model: a job's time ends with the last rank that reports its last iteration; its flows are those
-// of all its attempts. A flow list is one job; both its last delivery and the mean of its transfers'
-// times are of interest.
+// of all its attempts. A flow list is one job, of which the last delivery and the mean of its
+// transfers' times are of interest.
 // Threads: one call is one run.
 #pragma once
 
