@@ -9,10 +9,10 @@
 // where dt_start and dt_i are dt_end of flows that were waited for, dr = weight x dlevel, and
 //   dlevel = (dC - sum of load x dr of flows limited elsewhere) / (sum of weight x load of its own)
 // follows from lower levels (Ros-Giralt et al., On the bottleneck structure of
-// congestion-controlled networks, SIGMETRICS 2019). This is linear, so one pass backwards over the tape takes the
-// derivative of an instant to all links at once (Griewank and Walther, Evaluating Derivatives, 2nd
-// edition, chapter 3); forwards each link would take a pass. Between steps only links whose flows
-// changed, and levels that depend on them, are computed anew.
+// congestion-controlled networks, SIGMETRICS 2019). This is linear, so one pass backwards over the
+// tape takes the derivative of an instant to all links at once (Griewank and Walther, Evaluating
+// Derivatives, 2nd edition, chapter 3); forwards each link would take a pass. Between steps only
+// links whose flows changed, and levels that depend on them, are computed anew.
 // Of one side where several links limit a flow alike (sets of them are told, too), or where two
 // events coincide that are not caused by one. Left out: store-and-forward delays, routes and places
 // that follow what is under way, computation that slows down beside communication.
