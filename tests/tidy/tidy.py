@@ -37,7 +37,8 @@ TOOL_ARROWS = {
     "projections": ["simulation"],
     "study": ["simulation"],
     "compare": ["simulation"],
-    "weft": ["calibrate", "compare", "explain", "projections", "study"],
+    "weft": ["calibrate", "compare", "explain", "projections", "report", "study"],
+    "report": ["results"],
     "python": ["weft"],
     "explain": ["simulation"],
     "kernel_sampler": [],  # Python, which meets the others in tables

@@ -198,6 +198,7 @@ int read_and_run(int argc, char** argv) {
   add_study_command(app, action);
   add_compare_command(app, action);
   add_explain_command(app, action);
+  add_report_command(app, action);
   add_predict_command(app, action);
   add_calibrate_command(app, action);
   add_modules_command(app, action);

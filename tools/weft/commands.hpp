@@ -36,6 +36,7 @@ void add_optimes_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
 void add_study_command(CLI::App& app, Action& action);
 void add_explain_command(CLI::App& app, Action& action);
+void add_report_command(CLI::App& app, Action& action);
 void add_predict_command(CLI::App& app, Action& action);
 void add_calibrate_command(CLI::App& app, Action& action);
 void add_modules_command(CLI::App& app, Action& action);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/report/report_page.hpp"
+
+#include <fmt/format.h>
+
+#include "core/check.hpp"
+#include "core/text/diagnostics.hpp"
+#include "tools/report/comparison_report.hpp"
+#include "tools/report/report_template.hpp"
+#include "tools/report/run_report.hpp"
+#include "tools/report/study_report.hpp"
+#include "tools/results/output_file.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::string_view data_place = "{{weft-report}}";
+
+namespace fs = std::filesystem;
+
+Report report_of(const fs::path& folder) {
+  const SourcePlace place = SourcePlace::named(folder.string());
+  if (!fs::exists(folder)) fail("no-file", "there is no such folder", place, "name the --out of a run or study");
+  if (!fs::is_directory(folder)) fail("no-results", "the report is of a folder", place, "name the --out of a run or study");
+  if (fs::exists(folder / "study.json")) {
+    if (!fs::exists(folder / "study.csv"))
+      fail("unfinished-run", "the study has not ended: there is no study.csv yet", place, "weft study --resume goes on with it");
+    return study_report(folder);
+  }
+  if (fs::exists(folder / "comparison.json")) return comparison_report(folder);
+  if (fs::exists(folder / "summary.json") && fs::exists(folder / "manifest.json")) return run_report(folder);
+  if (fs::exists(folder / "manifest.json") || fs::exists(folder / "manifest.json.partial"))
+    fail("unfinished-run", "the run has not ended, or was killed: there is no summary.json", place,
+         "wait for its end, or run it again; its finished rows are in the .partial files");
+  fail("no-results", "the folder has no results of weft: neither summary.json, study.json nor comparison.json", place,
+       "name the --out of weft run, weft study or weft compare");
+}
+
+}  // namespace
+
+bool has_report_page() { return !report_template().empty(); }
+
+void check_report_page() {
+  if (has_report_page()) return;
+  fail("no-report-page", "this program was built without the page of reports", SourcePlace::named("weft report"),
+       "build it with -DWEFT_REPORT=ON, which needs npm");
+}
+
+std::string report_data(const fs::path& folder) {
+  return report_of(folder).json().dump(-1, ' ', false, ReportJson::error_handler_t::replace);
+}
+
+std::string page_with(const std::string& data) {
+  const std::string_view page = report_template();
+  const std::size_t at = page.find(data_place);
+  WEFT_CHECK(at != std::string_view::npos, "the page has a place for data");
+  std::string filled(page.substr(0, at));
+  filled.reserve(page.size() + data.size() + data.size() / 16);
+  // Whatever names say, nothing of them ends the element that holds the data.
+  for (const char letter : data) {
+    if (letter == '<') {
+      filled += "\\u003c";
+    } else {
+      filled += letter;
+    }
+  }
+  filled += page.substr(at + data_place.size());
+  return filled;
+}
+
+fs::path write_report(const fs::path& folder) {
+  check_report_page();
+  const std::string page = page_with(report_data(folder));
+  OutputFile file(folder / report_file, OutputFile::Packing::none, "the folder");
+  file.write(page);
+  file.commit();
+  return folder / report_file;
+}
+
+}  // namespace weft

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Report page: report.html of what stands in a folder.
+//
+// Where it sits: `weft report`, and --report of other commands.
+// Model: the page (tools/report/page, built with the program) is one file without data; a report is
+// the page with JSON in its place. It needs no network and no other file.
+// Threads: pure functions; write_report() writes a file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace weft {
+
+inline constexpr const char* report_file = "report.html";
+
+/// Whether this program was built with the page. Without it write_report() refuses.
+bool has_report_page();
+
+/// Throws InputError [no-report-page] where the program was built without it. For those who write
+/// a report after long work.
+void check_report_page();
+
+/// Writes folder/report.html and returns its path. What the folder is of shows in its files:
+/// summary.json of a run, study.json of a study, comparison.json of a comparison.
+/// Throws InputError [no-report-page], [no-results] of a folder without any of them,
+/// [unfinished-run] where a run or study has not ended, [bad-results], [cannot-write], and what
+/// readers of tables do.
+std::filesystem::path write_report(const std::filesystem::path& folder);
+
+/// The data of the page, as JSON. Throws the same, but for the first and the last.
+std::string report_data(const std::filesystem::path& folder);
+
+/// The page with these data. Requires: has_report_page().
+std::string page_with(const std::string& data);
+
+}  // namespace weft

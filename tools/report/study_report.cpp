@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/report/study_report.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/text/counted.hpp"
+#include "core/text/plain_number.hpp"
+#include "core/text/readable.hpp"
+#include "core/values/mean_interval.hpp"
+#include "tools/report/reduction.hpp"
+#include "tools/report/run_folder.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::size_t study_series_max = 8;
+
+struct StudiedMetric {
+  std::string name;
+  std::string unit;
+  double factor = 1;  ///< into the unit of the page
+};
+
+struct StudiedPoint {
+  std::string number;
+  std::vector<std::string> settings = {};
+  std::vector<std::vector<double>> values = {};  ///< by metric, of replicates
+  std::uint64_t runs = 0;
+};
+
+struct StudiedRuns {
+  std::string question;
+  std::string name;
+  std::vector<std::string> settings;
+  std::vector<StudiedMetric> metrics;
+  std::vector<StudiedPoint> points;
+  std::vector<std::pair<std::string, std::string>> failures;  ///< run, error
+  std::uint64_t runs = 0;
+  std::vector<std::size_t> varied;  ///< settings of several values
+};
+
+StudiedMetric metric_of(const std::string& name, const std::string& unit) {
+  if (unit == "ns" || (unit.empty() && name.ends_with("_ns"))) return {name, "s", ns_in_s};
+  if (unit == "s" || (name.ends_with("_s") && !name.ends_with("_per_s"))) return {name, "s"};
+  if (unit == "bytes" || unit == "bps") return {name, unit};
+  if (name.ends_with("_bytes")) return {name, "bytes"};
+  if (name.ends_with("_bps")) return {name, "bps"};
+  if (name.ends_with("_share") || name.ends_with("utilization") || name == "goodput") return {name, "share"};
+  return {name, unit};
+}
+
+StudiedRuns read_runs(const std::filesystem::path& folder) {
+  const ReportJson description = read_results_json(folder / "study.json");
+  StudiedRuns study;
+  study.question = results_text(description, "question");
+  study.name = results_text(description, "name");
+  if (const auto found = description.find("settings"); found != description.end() && found->is_array()) {
+    for (const ReportJson& name : *found) study.settings.push_back(name.is_string() ? name.get<std::string>() : "");
+  }
+  if (const auto found = description.find("metrics"); found != description.end() && found->is_array()) {
+    for (const ReportJson& metric : *found) {
+      if (metric.is_object()) study.metrics.push_back(metric_of(results_text(metric, "name"), results_text(metric, "unit")));
+    }
+  }
+  std::map<std::string, std::size_t, std::less<>> index;
+  ResultsTable(folder / "study.csv").each([&](const ResultsTable::Row& row) {
+    ++study.runs;
+    const std::string number(row.text("point"));
+    const auto [found, is_new] = index.emplace(number, study.points.size());
+    if (is_new) {
+      StudiedPoint& point = study.points.emplace_back(StudiedPoint{number});
+      for (const std::string& name : study.settings) point.settings.emplace_back(row.text(name));
+      point.values.resize(study.metrics.size());
+    }
+    StudiedPoint& point = study.points[found->second];
+    ++point.runs;
+    if (!row.text("error").empty()) study.failures.emplace_back(row.text("run"), row.text("error"));
+    for (std::size_t i = 0; i < study.metrics.size(); ++i) {
+      if (const std::optional<double> value = row.number(study.metrics[i].name))
+        point.values[i].push_back(*value * study.metrics[i].factor);
+    }
+  });
+  for (std::size_t i = 0; i < study.settings.size(); ++i) {
+    std::set<std::string> values;
+    for (const StudiedPoint& point : study.points) values.insert(point.settings[i]);
+    if (values.size() > 1) study.varied.push_back(i);
+  }
+  return study;
+}
+
+/// Settings that move along with one before them, value by value, are of the same axis.
+std::vector<std::size_t> axes_of(const StudiedRuns& study) {
+  std::vector<std::size_t> axes;
+  for (const std::size_t setting : study.varied) {
+    const auto follows = [&](std::size_t axis) {
+      std::map<std::string, std::string> of_value;
+      return std::ranges::all_of(study.points, [&](const StudiedPoint& point) {
+        return of_value.emplace(point.settings[axis], point.settings[setting]).first->second == point.settings[setting];
+      });
+    };
+    if (std::ranges::none_of(axes, follows)) axes.push_back(setting);
+  }
+  return axes;
+}
+
+/// In order of first appearance.
+std::vector<std::string> values_along(const StudiedRuns& study, std::size_t setting) {
+  std::vector<std::string> values;
+  for (const StudiedPoint& point : study.points) {
+    if (std::ranges::find(values, point.settings[setting]) == values.end()) values.push_back(point.settings[setting]);
+  }
+  return values;
+}
+
+bool are_numbers(const std::vector<std::string>& values) {
+  return std::ranges::all_of(values, [](const std::string& value) { return plain_number<double>(value).has_value(); });
+}
+
+std::string metric_text(double value, const StudiedMetric& metric) {
+  if (metric.unit == "s") return readable(value);
+  if (metric.unit == "bytes") return readable_bytes(value);
+  if (metric.unit == "share") return readable_share(value);
+  return fmt::format("{:.4g}{}{}", value, metric.unit.empty() ? "" : " ", metric.unit);
+}
+
+/// "flow.queue_pairs 4, hosts 8" of the settings given.
+std::string settings_text(const StudiedRuns& study, const StudiedPoint& point, const std::vector<std::size_t>& settings) {
+  std::string text;
+  for (const std::size_t setting : settings)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", study.settings[setting], point.settings[setting]);
+  return text;
+}
+
+/// Smallest and largest mean, in words.
+std::string span_text(const StudiedRuns& study, std::size_t metric) {
+  const StudiedPoint* least = nullptr;
+  const StudiedPoint* most = nullptr;
+  double least_mean = 0;
+  double most_mean = 0;
+  for (const StudiedPoint& point : study.points) {
+    const std::optional<MeanInterval> interval = mean_interval(point.values[metric]);
+    if (!interval) continue;
+    if (least == nullptr || interval->mean < least_mean) {
+      least = &point;
+      least_mean = interval->mean;
+    }
+    if (most == nullptr || interval->mean > most_mean) {
+      most = &point;
+      most_mean = interval->mean;
+    }
+  }
+  if (least == nullptr) return "No run has a value.";
+  if (least_mean == most_mean) return fmt::format("{} everywhere.", metric_text(least_mean, study.metrics[metric]));
+  return fmt::format("Least is {} ({}), most {} ({}).", metric_text(least_mean, study.metrics[metric]),
+                     settings_text(study, *least, study.varied), metric_text(most_mean, study.metrics[metric]),
+                     settings_text(study, *most, study.varied));
+}
+
+void add_lines(const StudiedRuns& study, const std::vector<std::size_t>& axes, std::size_t metric, ReportSection& section) {
+  const std::size_t along = axes.front();
+  const std::vector<std::size_t> others(axes.begin() + 1, axes.end());
+  const std::vector<std::string> values = values_along(study, along);
+  const bool has_numbers = are_numbers(values);
+  ReportAxis x{study.settings[along]};
+  if (!has_numbers) x.categories = values;
+  std::vector<std::string> names;
+  std::map<std::string, ReportSeries> by_name;
+  bool has_intervals = false;
+  for (const StudiedPoint& point : study.points) {
+    const std::optional<MeanInterval> interval = mean_interval(point.values[metric]);
+    if (!interval) continue;
+    const std::string name = others.empty() ? study.metrics[metric].name : settings_text(study, point, others);
+    if (!by_name.contains(name)) names.push_back(name);
+    ReportSeries& series = by_name[name];
+    series.name = name;
+    const double at = has_numbers ? plain_number<double>(point.settings[along]).value_or(0)
+                                  : static_cast<double>(std::ranges::find(values, point.settings[along]) - values.begin());
+    series.values.emplace_back(at, interval->mean);
+    has_intervals = has_intervals || interval->half_width.has_value();
+    series.intervals.push_back(interval->half_width ? std::optional(std::pair(interval->mean - *interval->half_width,
+                                                                              interval->mean + *interval->half_width))
+                                                    : std::nullopt);
+  }
+  if (names.empty()) return;
+  std::vector<ReportSeries> series;
+  for (const std::size_t i : which_to_keep(names.size(), study_series_max)) {
+    ReportSeries& one = series.emplace_back(std::move(by_name[names[i]]));
+    std::vector<std::size_t> order(one.values.size());
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+    std::ranges::stable_sort(order, {}, [&](std::size_t k) { return one.values[k].first; });
+    ReportSeries sorted{one.name};
+    for (const std::size_t k : order) {
+      sorted.values.push_back(one.values[k]);
+      sorted.intervals.push_back(one.intervals[k]);
+    }
+    one = std::move(sorted);
+  }
+  ReportJson chart =
+      xy_chart("lines", fmt::format("line-{}", metric), fmt::format("{} by {}", study.metrics[metric].name, study.settings[along]),
+               span_text(study, metric) + (has_intervals ? " Bars are 95 % intervals of the mean." : ""), x,
+               ReportAxis{study.metrics[metric].name, study.metrics[metric].unit}, series);
+  chart["marked"] = true;
+  if (series.size() < names.size())
+    chart["note"] = fmt::format("{} of {} combinations of the other axes are drawn.", series.size(), names.size());
+  section.charts.push_back(std::move(chart));
+}
+
+void add_heat_map(const StudiedRuns& study, const std::vector<std::size_t>& axes, std::size_t metric, ReportSection& section) {
+  if (axes.size() < 2) return;
+  const std::vector<std::string> columns = values_along(study, axes[0]);
+  const std::vector<std::string> rows = values_along(study, axes[1]);
+  if (columns.size() < 2 || rows.size() < 2) return;
+  // Points of other axes at a place are put together.
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> means;
+  for (const StudiedPoint& point : study.points) {
+    const std::optional<MeanInterval> interval = mean_interval(point.values[metric]);
+    if (!interval) continue;
+    const auto place = std::pair<std::size_t, std::size_t>(std::ranges::find(columns, point.settings[axes[0]]) - columns.begin(),
+                                                           std::ranges::find(rows, point.settings[axes[1]]) - rows.begin());
+    means[place].push_back(interval->mean);
+  }
+  // Of samples that are no grid, most places are empty.
+  if (means.empty() || 2 * means.size() < columns.size() * rows.size()) return;
+  ReportJson chart =
+      chart_of("heat", fmt::format("heat-{}", metric),
+               fmt::format("{} by {} and {}", study.metrics[metric].name, study.settings[axes[0]], study.settings[axes[1]]),
+               "Means of points; the darker, the more. " + span_text(study, metric));
+  ReportAxis x{study.settings[axes[0]]};
+  x.categories = columns;
+  ReportAxis y{study.settings[axes[1]]};
+  y.categories = rows;
+  chart["x"] = x.json();
+  chart["y"] = y.json();
+  chart["z"] = ReportAxis{study.metrics[metric].name, study.metrics[metric].unit}.json();
+  chart["cells"] = ReportJson::array();
+  for (const auto& [place, values] : means)
+    chart["cells"].push_back(ReportJson::array({place.first, place.second, mean_interval(values)->mean}));
+  if (axes.size() > 2) chart["note"] = "Means over the values of the other axes.";
+  section.charts.push_back(std::move(chart));
+}
+
+void add_pareto(const StudiedRuns& study, ReportSection& section) {
+  if (study.metrics.size() < 2) return;
+  struct Place {
+    double x = 0;
+    double y = 0;
+    const StudiedPoint* point = nullptr;
+  };
+  std::vector<Place> places;
+  for (const StudiedPoint& point : study.points) {
+    const std::optional<MeanInterval> x = mean_interval(point.values[0]);
+    const std::optional<MeanInterval> y = mean_interval(point.values[1]);
+    if (x && y) places.push_back({x->mean, y->mean, &point});
+  }
+  if (places.size() < 3) return;
+  std::ranges::stable_sort(places, [](const Place& a, const Place& b) { return std::pair(a.x, a.y) < std::pair(b.x, b.y); });
+  ReportSeries front{"not beaten in both"};
+  ReportSeries others{"beaten"};
+  double best = HUGE_VAL;
+  for (const Place& place : places) {
+    const bool is_front = place.y < best;
+    if (is_front) best = place.y;
+    ReportSeries& series = is_front ? front : others;
+    series.values.emplace_back(place.x, place.y);
+    series.labels.push_back(settings_text(study, *place.point, study.varied));
+  }
+  const std::string caption =
+      fmt::format("Each point by {} and {}. {} in both, where less is better: {}.", study.metrics[0].name, study.metrics[1].name,
+                  counted(front.values.size(), "point is not beaten", "points are not beaten"),
+                  front.labels.front() + (front.labels.size() > 1 ? "; ... ; " + front.labels.back() : ""));
+  std::vector<ReportSeries> series = {front};
+  if (!others.values.empty()) series.push_back(others);
+  ReportJson chart = xy_chart("scatter", "pareto", fmt::format("{} against {}", study.metrics[1].name, study.metrics[0].name),
+                              caption, ReportAxis{study.metrics[0].name, study.metrics[0].unit},
+                              ReportAxis{study.metrics[1].name, study.metrics[1].unit}, series);
+  chart["joined"] = ReportJson::array({front.name});
+  section.charts.push_back(std::move(chart));
+}
+
+void add_points_table(const StudiedRuns& study, ReportSection& section) {
+  ReportTable table{"points-table", "All points", {{"point", ""}}};
+  for (const std::string& name : study.settings) table.columns.emplace_back(name, "text");
+  table.columns.emplace_back("runs", "");
+  for (const StudiedMetric& metric : study.metrics) {
+    table.columns.emplace_back(metric.name, metric.unit);
+    table.columns.emplace_back("+- 95 %", metric.unit);
+  }
+  for (const StudiedPoint& point : study.points) {
+    ReportJson row = ReportJson::array({plain_number<double>(point.number).value_or(0)});
+    for (const std::string& value : point.settings) row.push_back(value);
+    row.push_back(point.runs);
+    for (const std::vector<double>& values : point.values) {
+      const std::optional<MeanInterval> interval = mean_interval(values);
+      row.push_back(interval ? ReportJson(interval->mean) : ReportJson());
+      row.push_back(interval && interval->half_width ? ReportJson(*interval->half_width) : ReportJson());
+    }
+    table.rows.push_back(std::move(row));
+  }
+  section.tables.push_back(std::move(table));
+}
+
+}  // namespace
+
+Report study_report(const std::filesystem::path& folder) {
+  const StudiedRuns study = read_runs(folder);
+  Report report;
+  report.kind = "study";
+  report.title = study.question.empty() ? study.name : study.question;
+  report.subtitle =
+      fmt::format("{}: {}, {}", study.name, counted(study.points.size(), "point", "points"), counted(study.runs, "run", "runs"));
+  if (!study.failures.empty())
+    report.warnings.push_back(
+        fmt::format("{} of {} failed and count in no mean.", study.failures.size(), counted(study.runs, "run", "runs")));
+  const std::vector<std::size_t> axes = axes_of(study);
+  for (std::size_t i = 0; i < study.metrics.size(); ++i) {
+    const StudiedMetric& metric = study.metrics[i];
+    std::vector<std::pair<double, const StudiedPoint*>> means;
+    for (const StudiedPoint& point : study.points) {
+      if (const std::optional<MeanInterval> interval = mean_interval(point.values[i])) means.emplace_back(interval->mean, &point);
+    }
+    if (means.empty()) continue;
+    const auto [least, most] = std::ranges::minmax(means, {}, &std::pair<double, const StudiedPoint*>::first);
+    report.figures.push_back(
+        {"Least " + metric.name, least.first, metric.unit,
+         fmt::format("{}; most {}", settings_text(study, *least.second, axes), metric_text(most.first, metric))});
+  }
+  ReportSection& results = report.sections.emplace_back(ReportSection{"results", "Results"});
+  for (std::size_t i = 0; i < study.metrics.size() && !axes.empty(); ++i) {
+    add_lines(study, axes, i, results);
+    add_heat_map(study, axes, i, results);
+  }
+  add_pareto(study, results);
+  add_points_table(study, results);
+  if (!study.failures.empty()) {
+    ReportSection& failures = report.sections.emplace_back(ReportSection{"failures", "Runs that failed"});
+    ReportTable table{"failures-table", "Runs that failed", {{"run", "text"}, {"error", "text"}}};
+    for (const auto& [run, error] : study.failures) table.rows.push_back(ReportJson::array({run, error}));
+    failures.tables.push_back(std::move(table));
+  }
+  return report;
+}
+
+}  // namespace weft
