@@ -27,6 +27,10 @@ build_packages=(
   libbenchmark-dev libboost-graph-dev libcli11-dev libfmt-dev libgtest-dev libprotobuf-dev libpugixml-dev libsimdjson-dev libspdlog-dev
   libeigen3-dev libnlopt-cxx-dev libssl-dev libtbb-dev libxgboost-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
 )
+# The page of reports is built by npm. Where there is one already, Debian's four hundred packages of it are left alone.
+command -v npm >/dev/null || build_packages+=(nodejs npm)
+# What tries the page in a browser: 400 MB, so that only --long asks for it. Where it is there, every run has the test.
+browser_packages=(chromium)
 # What the house checks and the documents need on top, and what links faster.
 test_packages=(clang-format jq lld mkdocs python3)
 # What the Python module is built with, and what its users and tests have.

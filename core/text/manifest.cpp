@@ -79,6 +79,7 @@ std::string RunManifest::to_json() const {
     }
   }
   json["results"] = results_;
+  if (!assumptions_.empty()) json["assumptions"] = assumptions_;
   json["inputs"] = nlohmann::ordered_json::array();
   for (const Input& input : inputs_) {
     json["inputs"].push_back({{"role", input.role},

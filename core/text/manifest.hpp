@@ -33,6 +33,9 @@ class RunManifest {
   /// Names of the files that the run writes; `results` in the JSON.
   void set_results(std::vector<std::string> names) { results_ = std::move(names); }
 
+  /// What the run takes for granted; `assumptions` in the JSON, unless there are none.
+  void set_assumptions(std::vector<std::string> assumptions) { assumptions_ = std::move(assumptions); }
+
   /// Of all inputs, as they were given.
   std::vector<std::string> input_paths() const;
   /// JSON, indented, keys in order of insertion, with a final newline.
@@ -54,6 +57,7 @@ class RunManifest {
   };
   std::vector<Fact> facts_;
   std::vector<std::string> results_;
+  std::vector<std::string> assumptions_;
   std::vector<Input> inputs_;
   std::vector<ParamSet> params_;
 };

@@ -17,7 +17,7 @@
 #include "host/ranks/host_settings.hpp"
 #include "host/ranks/host_speed.hpp"
 #include "tools/results/result_sink.hpp"
-#include "tools/simulation/result_rows.hpp"
+#include "tools/simulation/link_tier.hpp"
 #include "tools/simulation/run.hpp"
 
 namespace weft {

@@ -11,7 +11,8 @@ endif()
 set(page_source ${CMAKE_CURRENT_SOURCE_DIR}/page)
 set(page_build ${CMAKE_CURRENT_BINARY_DIR}/page)
 set(WEFT_BUILT_REPORT_PAGE ${page_build}/dist/index.html)
-file(GLOB page_sources CONFIGURE_DEPENDS RELATIVE ${page_source} ${page_source}/src/*.ts ${page_source}/src/*.css)
+file(GLOB page_sources CONFIGURE_DEPENDS RELATIVE ${page_source} ${page_source}/src/*.ts ${page_source}/src/*.css
+  ${page_source}/tests/*.ts)
 set(page_packages package.json package-lock.json .npmrc)
 list(APPEND page_sources index.html vite.config.ts tsconfig.json)
 

@@ -41,10 +41,17 @@ Report report_of(const fs::path& folder) {
 
 bool has_report_page() { return !report_template().empty(); }
 
-void check_report_page() {
-  if (has_report_page()) return;
-  fail("no-report-page", "this program was built without the page of reports", SourcePlace::named("weft report"),
-       "build it with -DWEFT_REPORT=ON, which needs npm");
+void check_report_place(const fs::path& folder) {
+  if (!has_report_page()) {
+    fail("no-report-page", "this program was built without the page of reports", SourcePlace::named(report_file),
+         "build it with -DWEFT_REPORT=ON, which needs npm");
+  }
+  const fs::path path = folder / report_file;
+  std::error_code unknown;
+  if (fs::exists(fs::symlink_status(path, unknown)) && !is_report(path)) {
+    fail("file-in-the-way", "the report has this name, and the file is none that weft has written",
+         SourcePlace::named(path.string()), "move it away");
+  }
 }
 
 std::string report_data(const fs::path& folder) {
@@ -70,7 +77,7 @@ std::string page_with(const std::string& data) {
 }
 
 fs::path write_report(const fs::path& folder) {
-  check_report_page();
+  check_report_place(folder);
   const std::string page = page_with(report_data(folder));
   OutputFile file(folder / report_file, OutputFile::Packing::none, "the folder");
   file.write(page);

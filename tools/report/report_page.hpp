@@ -10,25 +10,26 @@
 #include <filesystem>
 #include <string>
 
-namespace weft {
+#include "tools/results/results_folder.hpp"
 
-inline constexpr const char* report_file = "report.html";
+namespace weft {
 
 /// Whether this program was built with the page. Without it write_report() refuses.
 bool has_report_page();
 
-/// Throws InputError [no-report-page] where the program was built without it. For those who write
-/// a report after long work.
-void check_report_page();
+/// Throws what write_report() would of the page and its place in the folder, which need not be
+/// there yet: [no-report-page] where the program was built without it, [file-in-the-way] where
+/// another file has its name. For those who write a report after long work.
+void check_report_place(const std::filesystem::path& folder);
 
 /// Writes folder/report.html and returns its path. What the folder is of shows in its files:
 /// summary.json of a run, study.json of a study, comparison.json of a comparison.
 /// Throws InputError [no-report-page], [no-results] of a folder without any of them,
-/// [unfinished-run] where a run or study has not ended, [bad-results], [cannot-write], and what
-/// readers of tables do.
+/// [unfinished-run] where a run or study has not ended, [bad-results], [file-in-the-way],
+/// [cannot-write], and what readers of tables do.
 std::filesystem::path write_report(const std::filesystem::path& folder);
 
-/// The data of the page, as JSON. Throws the same, but for the first and the last.
+/// The data of the page, as JSON. Throws the same, but for what is of the page itself.
 std::string report_data(const std::filesystem::path& folder);
 
 /// The page with these data. Requires: has_report_page().

@@ -35,6 +35,7 @@ std::vector<std::string> file_names(const FolderContents& contents) {
   add(contents.aligned_jobs, TableOf<AlignedJobRow>::info.file);
   add(contents.trace, trace_file);
   add(contents.link_samples, TableOf<LinkSampleRow>::info.file);
+  add(contents.tier_samples, TableOf<TierSampleRow>::info.file);
   add(contents.snapshot, snapshot_file);
   return names;
 }
@@ -98,7 +99,8 @@ FolderSink::Tables::Tables(ResultsFolder& folder, const FolderContents& contents
       congestion(table_file_if<CongestionRow>(contents.congestion, folder)),
       congested_jobs(table_file_if<CongestedJobRow>(contents.congestion, folder)),
       aligned_jobs(table_file_if<AlignedJobRow>(contents.aligned_jobs, folder)),
-      link_samples(table_file_if<LinkSampleRow>(contents.link_samples, folder)) {
+      link_samples(table_file_if<LinkSampleRow>(contents.link_samples, folder)),
+      tier_samples(table_file_if<TierSampleRow>(contents.tier_samples, folder)) {
   if (contents.trace) trace.emplace(folder.result(trace_file), contents.trace_limits);
 }
 
@@ -174,6 +176,7 @@ std::vector<std::string> FolderSink::complete() {
   close(tables.congested_jobs);
   close(tables.aligned_jobs);
   close(tables.link_samples);
+  close(tables.tier_samples);
   close(tables.trace);
   std::vector<std::string> notes;
   if (tables.flows.in_classes() > 0) {

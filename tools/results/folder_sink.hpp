@@ -45,6 +45,7 @@ struct FolderContents {
   bool trace = false;
   TraceLimits trace_limits = {};
   bool link_samples = false;
+  bool tier_samples = false;
   bool snapshot = false;
 };
 
@@ -113,6 +114,7 @@ class FolderSink final : public ResultSink {
   /// Requires: contents.aligned_jobs.
   void add_aligned_job(const AlignedJobRow& row) { tables_->aligned_jobs.value().add(row); }
   void add_link_sample(const LinkSampleRow& row) override;
+  void add_tier_sample(const TierSampleRow& row) override { tables_->tier_samples.value().add(row); }
   void add_op(const OpRow& row) override;
   void add_link_pause(const LinkPauseRow& row) override;
 
@@ -141,6 +143,7 @@ class FolderSink final : public ResultSink {
     std::optional<TableFile<CongestedJobRow>> congested_jobs;
     std::optional<TableFile<AlignedJobRow>> aligned_jobs;
     std::optional<TableFile<LinkSampleRow>> link_samples;
+    std::optional<TableFile<TierSampleRow>> tier_samples;
     std::optional<TraceFile> trace;
   };
 

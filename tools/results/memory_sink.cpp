@@ -30,6 +30,7 @@ void MemorySink::begin() {
   congestion.clear();
   congested_jobs.clear();
   link_samples.clear();
+  tier_samples.clear();
   texts_.clear();
   texts_of_flows_.clear();
   classes_ = {};
@@ -100,5 +101,9 @@ void MemorySink::add_congestion(const CongestionRow& row) {
 void MemorySink::add_congested_job(const CongestedJobRow& row) { keep(congested_jobs, row, texts_, &CongestedJobRow::job); }
 
 void MemorySink::add_link_sample(const LinkSampleRow& row) { keep(link_samples, row, texts_, &LinkSampleRow::link); }
+
+void MemorySink::add_tier_sample(const TierSampleRow& row) {
+  keep(tier_samples, row, texts_, &TierSampleRow::tier, &TierSampleRow::busiest);
+}
 
 }  // namespace weft

@@ -37,6 +37,7 @@ class MemorySink final : public ResultSink {
   void add_congestion(const CongestionRow& row) override;
   void add_congested_job(const CongestedJobRow& row) override;
   void add_link_sample(const LinkSampleRow& row) override;
+  void add_tier_sample(const TierSampleRow& row) override;
 
   /// No row comes any more. Returns how many transfers are listed by class.
   std::uint64_t complete();
@@ -54,6 +55,7 @@ class MemorySink final : public ResultSink {
   std::vector<CongestionRow> congestion;
   std::vector<CongestedJobRow> congested_jobs;
   std::vector<LinkSampleRow> link_samples;
+  std::vector<TierSampleRow> tier_samples;
 
  private:
   bool may_list_classes() const { return flows_listed_max_ > 0 && flows_listed_max_ < UINT64_MAX; }

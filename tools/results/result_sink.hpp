@@ -49,6 +49,7 @@ class ResultSink {
   virtual void add_congestion(const CongestionRow&) {}
   virtual void add_congested_job(const CongestedJobRow&) {}
   virtual void add_link_sample(const LinkSampleRow&) {}
+  virtual void add_tier_sample(const TierSampleRow&) {}
   virtual void add_op(const OpRow&) {}
   virtual void add_link_pause(const LinkPauseRow&) {}
 };

@@ -100,6 +100,14 @@ ResultsFolder::ResultsFolder(fs::path folder, RunManifest manifest, std::vector<
   }
 }
 
+bool is_report(const fs::path& file) {
+  constexpr std::size_t head_size = 512;
+  std::string head(head_size, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(head.data(), head_size);
+  return head.find("<meta name=\"generator\" content=\"weft report\">") != std::string::npos;
+}
+
 ResultsFolder::~ResultsFolder() { close(lock_); }
 
 void ResultsFolder::lock() {
@@ -135,6 +143,7 @@ std::vector<std::string> ResultsFolder::claimed() const {
   std::vector<std::string> names = listed_results(folder_ / manifest_file);
   const std::vector<std::string> unfinished = listed_results(partial(manifest_file));
   names.insert(names.end(), unfinished.begin(), unfinished.end());
+  if (!names.empty() && is_report(folder_ / report_file)) names.emplace_back(report_file);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

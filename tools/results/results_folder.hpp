@@ -5,7 +5,8 @@
 // its process; the lock dies with it.
 // Claims: the manifest lists the files of its run (`results`), from the beginning. A new run
 // removes what a manifest in the folder lists, finished or not, and nothing else: another file
-// under a name that the run would write is refused, and so is a file that the run reads.
+// under a name that the run would write is refused, and so is a file that the run reads. The report
+// of an earlier run goes with its results.
 // All at once: files grow as NAME.partial, and publish() gives all of them their names in one step
 // (tools/results/file_moves); if one cannot have its name none gets it. A run that fails or is
 // killed leaves .partial files, whose finished rows are readable; old results are gone by then, as
@@ -22,6 +23,10 @@
 namespace weft {
 
 inline constexpr const char* manifest_file = "manifest.json";
+inline constexpr const char* report_file = "report.html";
+
+/// Whether a file is a page that tools/report has written.
+bool is_report(const std::filesystem::path& file);
 
 class ResultsFolder {
  public:

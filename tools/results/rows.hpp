@@ -225,6 +225,22 @@ struct LinkSampleRow {
   std::uint64_t drops = 0;
 };
 
+/// The links of a tier in an interval.
+struct TierSampleRow {
+  Time begin;
+  Time end;
+  std::string_view tier;
+  std::uint64_t links = 0;
+  Bytes bytes;                  ///< of all together, like what follows the busiest link
+  double mean_utilization = 0;  ///< of the links' rates
+  double max_utilization = 0;   ///< of the busiest link
+  std::string_view busiest;     ///< empty: none moved anything
+  Bytes queue;                  ///< the longest of any link when sampled
+  Duration paused;
+  std::uint64_t ecn_marks = 0;
+  std::uint64_t drops = 0;
+};
+
 /// An operation of a rank. No table has it; trace.json draws it.
 struct OpRow {
   std::string_view job;

@@ -280,6 +280,24 @@ constexpr std::array link_sample_columns = {
     Column<LinkSampleRow>{{"drops", "", "Packets dropped"}, count<&LinkSampleRow::drops>},
 };
 
+constexpr std::array tier_sample_columns = {
+    Column<TierSampleRow>{{"begin_ns", "ns", "Begin of the interval"}, in_ns<&TierSampleRow::begin>},
+    Column<TierSampleRow>{{"end_ns", "ns", "Its end: all are of one length, but for the last"}, in_ns<&TierSampleRow::end>},
+    Column<TierSampleRow>{{"tier", "", "Levels that its links join, such as host->leaf"}, text<&TierSampleRow::tier>},
+    Column<TierSampleRow>{{"links", "", "Links that it has"}, count<&TierSampleRow::links>},
+    Column<TierSampleRow>{{"bytes", "bytes", "What they carried, headers included"}, bytes<&TierSampleRow::bytes>},
+    Column<TierSampleRow>{{"mean_utilization", "", "Of their rates, mean over the links"}, real<&TierSampleRow::mean_utilization>},
+    Column<TierSampleRow>{{"max_utilization", "", "Of the busiest link's rate"}, real<&TierSampleRow::max_utilization>},
+    Column<TierSampleRow>{{"busiest_link", "", "Which it is; empty where none carried anything"}, text<&TierSampleRow::busiest>},
+    Column<TierSampleRow>{{"queue_bytes", "bytes",
+                           "The longest queue for any of them at the end, or at ends of parts of the interval; "
+                           "packet mode, like the rest"},
+                          bytes<&TierSampleRow::queue>},
+    Column<TierSampleRow>{{"pause_ns", "ns", "How long they were paused, summed"}, in_ns<&TierSampleRow::paused>},
+    Column<TierSampleRow>{{"ecn_marks", "", "Packets marked"}, count<&TierSampleRow::ecn_marks>},
+    Column<TierSampleRow>{{"drops", "", "Packets dropped"}, count<&TierSampleRow::drops>},
+};
+
 template <class Row>
 TableDescription description() {
   TableDescription table{TableOf<Row>::info, {}};
@@ -353,11 +371,17 @@ const TableInfo TableOf<LinkSampleRow>::info = {"link_samples.csv", "A row for e
                                                 "in packet mode, with --sample"};
 std::span<const Column<LinkSampleRow>> TableOf<LinkSampleRow>::columns() { return link_sample_columns; }
 
+const TableInfo TableOf<TierSampleRow>::info = {
+    "tier_samples.csv",
+    "A row for each tier of the network in each of a few hundred intervals of the run. Links inside hosts are no tier.",
+    "with --report, where there is a network"};
+std::span<const Column<TierSampleRow>> TableOf<TierSampleRow>::columns() { return tier_sample_columns; }
+
 std::vector<TableDescription> all_tables() {
-  return {description<JobRow>(),          description<AttemptRow>(),    description<ClusterRow>(), description<IterationRow>(),
-          description<CommunicatorRow>(), description<CollectiveRow>(), description<FlowRow>(),    description<LinkRow>(),
-          description<LinkSampleRow>(),   description<PauseStormRow>(), description<EventRow>(),   description<CongestionRow>(),
-          description<CongestedJobRow>(), description<AlignedJobRow>()};
+  return {description<JobRow>(),          description<AttemptRow>(),      description<ClusterRow>(),    description<IterationRow>(),
+          description<CommunicatorRow>(), description<CollectiveRow>(),   description<FlowRow>(),       description<LinkRow>(),
+          description<LinkSampleRow>(),   description<TierSampleRow>(),   description<PauseStormRow>(), description<EventRow>(),
+          description<CongestionRow>(),   description<CongestedJobRow>(), description<AlignedJobRow>()};
 }
 
 }  // namespace weft

@@ -35,6 +35,7 @@ WEFT_TABLE(CongestionRow);
 WEFT_TABLE(CongestedJobRow);
 WEFT_TABLE(AlignedJobRow);
 WEFT_TABLE(LinkSampleRow);
+WEFT_TABLE(TierSampleRow);
 #undef WEFT_TABLE
 
 /// The first line of a table's file.

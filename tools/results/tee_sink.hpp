@@ -67,6 +67,9 @@ class TeeSink final : public ResultSink {
   void add_link_sample(const LinkSampleRow& row) override {
     both([&](ResultSink& sink) { sink.add_link_sample(row); });
   }
+  void add_tier_sample(const TierSampleRow& row) override {
+    both([&](ResultSink& sink) { sink.add_tier_sample(row); });
+  }
   void add_op(const OpRow& row) override {
     both([&](ResultSink& sink) { sink.add_op(row); });
   }

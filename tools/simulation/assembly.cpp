@@ -145,8 +145,14 @@ bool Assembly::has_private_links(PrivateLinksUse use) const {
 }
 
 /// Whether a collective between hosts can be carried out at the fabric, where links can be private.
+const FlowFabric* Assembly::flows_on_cables(const Engine& engine) const {
+  return packet_network && !has_flow_jobs ? nullptr : &engine.entity_as<FlowFabric>(fabric);
+}
+
 bool Assembly::may_carry_out_across() const {
   const FlowSettings& flow = *flow_settings;
+  // What goes ahead of the clock is known of links when it has been caught up with.
+  if (options.samples_tiers) return false;
   return scenario.mode == Mode::flow && flow.routing == Routing::single && flow.queue_pairs == 1 && flow.gpudirect &&
          !fast_forwards(scenario) && flow.host_to_fabric_min() > Duration::zero() && flow.fabric_to_host_min() > Duration::zero();
 }

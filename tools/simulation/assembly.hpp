@@ -59,6 +59,8 @@ struct Assembly {
 
   /// Registers the entities of the run and what it begins with.
   void add_entities(EngineBuilder& builder, const Observers& observers);
+  /// That moves bytes over cables; null where packets alone do.
+  const FlowFabric* flows_on_cables(const Engine& engine) const;
 
   const Scenario& scenario;
   RunOptions options;

@@ -2,13 +2,13 @@
 #include "tools/simulation/result_rows.hpp"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "scheduler/lifecycle/elastic_restart.hpp"
 #include "tools/simulation/collective_rows.hpp"
+#include "tools/simulation/link_tier.hpp"
 
 namespace weft {
 
@@ -41,21 +41,7 @@ void add_exposure(const Workload& workload, std::span<const double> exposed_s, s
   }
 }
 
-/// The host's, or the level of a switch.
-std::string_view tier_of(const Node& node) {
-  if (!node.host.is_none()) return "host";
-  constexpr std::array<std::string_view, 4> names = {"switch", "leaf", "agg", "spine"};
-  return names[node.level < names.size() ? node.level : 0];
-}
-
 }  // namespace
-
-std::string link_tier(const Topology& topology, LinkId id) {
-  const Node& source = topology.node(topology.link(id).source);
-  const Node& destination = topology.node(topology.link(id).destination);
-  if (!source.host.is_none() && source.host == destination.host) return "host";
-  return fmt::format("{}->{}", tier_of(source), tier_of(destination));
-}
 
 ResultRows::ResultRows(const Scenario& scenario, const JobTable& attempts, ResultSink& sink)
     : scenario_(scenario), attempts_(attempts), sink_(sink) {
@@ -261,15 +247,13 @@ void ResultRows::add_links(std::span<const LinkUsage> usage) {
   const Topology& topology = *scenario_.topology;
   for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
     const Link& link = topology.link(LinkId(i));
-    const Node& source = topology.node(link.source);
-    const Node& destination = topology.node(link.destination);
     const std::string name = topology.link_name(LinkId(i));
     const std::string source_name = topology.node_name(link.source);
     const std::string destination_name = topology.node_name(link.destination);
-    const bool is_inside_host = !source.host.is_none() && source.host == destination.host;
+    const bool is_inside = is_inside_host(topology, LinkId(i));
     const std::string tier = link_tier(topology, LinkId(i));
     sink_.add_link({name, source_name, destination_name, link.rate, usage[i].bytes, usage[i].mean_utilization, usage[i].queue_peak,
-                    usage[i].ecn_marks, usage[i].paused, usage[i].drops, tier, is_inside_host});
+                    usage[i].ecn_marks, usage[i].paused, usage[i].drops, tier, is_inside});
   }
 }
 

@@ -27,9 +27,6 @@
 
 namespace weft {
 
-/// As links.csv has it: "host", "host->leaf", "leaf->spine".
-std::string link_tier(const Topology& topology, LinkId id);
-
 class ResultRows final : public JobObserver, public FlowObserver {
  public:
   /// Keeps references, and finds of transfers only what the sink needs.

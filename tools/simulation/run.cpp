@@ -302,7 +302,11 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   std::optional<LinkSampler> sampler;
   if (options.sample_links && parts.packet_network)
     sampler.emplace(*scenario.topology, *parts.packet_network, *options.sample_links, sink);
-  const std::optional<LoopResult> result = run_to_end(parts, engine, sampler ? &*sampler : nullptr, std::move(control));
+  std::optional<TierSampler> tiers;
+  if (options.samples_tiers && parts.fabric != EntityId::none())
+    tiers.emplace(*scenario.topology, parts.packet_network ? &*parts.packet_network : nullptr);
+  const std::optional<LoopResult> result =
+      run_to_end(parts, engine, {sampler ? &*sampler : nullptr, tiers ? &*tiers : nullptr}, std::move(control));
   if (!result) return Refold{parts.planner.plan()};
 
   const RunReport& report = result->report;
@@ -320,6 +324,7 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
     const bool is_idle = !report.interrupted && report.next_event == Time::max();
     parts.flow_fabric->catch_up(is_idle ? Time::max() : stopped ? *options.until : report.end_time);
   }
+  if (tiers) tiers->finish(cut_off.engine_at.value_or(report.end_time), engine, parts.flows_on_cables(engine), sink);
   const double run_wall_time_s = std::chrono::duration<double>(WallClock::now() - started).count();
   std::vector<Diagnostic> standstill;
   if (parts.lifecycle != nullptr && parts.lifecycle->standstill()) {
@@ -408,6 +413,7 @@ RunManifest manifest_of(const Scenario& scenario, const RunOptions& options) {
   manifest.set("placement", scenario.placement);
   manifest.set("threads", options.threads);
   manifest.set("zeta", options.zeta);
+  manifest.set_assumptions(scenario.assumptions);
   for (const ParamSet& set : scenario.parameters.all()) {
     if (!set.table().empty()) manifest.add_params(with_named_server(set, {}));
   }

@@ -47,6 +47,8 @@ struct RunOptions {
   std::string zeta = "auto";  ///< "auto", "table", or a duration
   /// packet mode: the sink gets LinkSampleRows, one interval after the other
   std::optional<Duration> sample_links;
+  /// the sink gets TierSampleRows when the run is over; nothing where there is no network
+  bool samples_tiers = false;
   const std::atomic<bool>* interrupt = nullptr;
   std::optional<Time> until;        ///< the run stops after the events of that instant
   std::optional<Time> snapshot_at;  ///< when on_snapshot is called, unless all jobs have ended

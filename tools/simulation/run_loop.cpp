@@ -85,16 +85,22 @@ class ProgressLooks {
   std::optional<Livelock> livelock_;
 };
 
-LoopResult run_with_looks(const Assembly& parts, Engine& engine, LinkSampler* sampler, RunControl& control) {
+LoopResult run_with_looks(const Assembly& parts, Engine& engine, const LoopSamplers& samplers, RunControl& control) {
+  const auto& [sampler, tiers] = samplers;
   ProgressLooks looks(parts);
   const Time stop = parts.options.until ? *parts.options.until + Duration::ticks(1) : Time::max();
   while (true) {
-    control.until = std::min({looks.next(), sampler != nullptr ? sampler->next() : Time::max(), stop});
+    control.until = std::min(
+        {looks.next(), sampler != nullptr ? sampler->next() : Time::max(), tiers != nullptr ? tiers->next() : Time::max(), stop});
     const RunReport report = engine.run(control);
     const bool is_over = report.interrupted || report.next_event == Time::max() || control.until == stop;
     if (sampler != nullptr && !report.interrupted && (is_over || control.until == sampler->next())) {
       sampler->sample(engine, parts.has_flow_jobs ? &engine.entity_as<FlowFabric>(parts.fabric) : nullptr);
       sampler->skip_to(report.next_event);
+    }
+    if (tiers != nullptr && !report.interrupted && !is_over && control.until == tiers->next()) {
+      tiers->sample(engine, parts.flows_on_cables(engine));
+      tiers->skip_to(report.next_event);
     }
     if (is_over || (control.until == looks.next() && looks.look(engine, report.next_event))) return {report, looks.livelock()};
   }
@@ -102,9 +108,9 @@ LoopResult run_with_looks(const Assembly& parts, Engine& engine, LinkSampler* sa
 
 }  // namespace
 
-std::optional<LoopResult> run_to_end(const Assembly& parts, Engine& engine, LinkSampler* sampler, RunControl control) {
+std::optional<LoopResult> run_to_end(const Assembly& parts, Engine& engine, const LoopSamplers& samplers, RunControl control) {
   try {
-    LoopResult result = run_with_looks(parts, engine, sampler, control);
+    LoopResult result = run_with_looks(parts, engine, samplers, control);
     if (!parts.abandoned) return result;
   } catch (...) {
     if (!parts.abandoned) throw;

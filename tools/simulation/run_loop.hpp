@@ -19,6 +19,7 @@
 #include "core/values/units.hpp"
 #include "tools/simulation/assembly.hpp"
 #include "tools/simulation/link_sampler.hpp"
+#include "tools/simulation/tier_sampler.hpp"
 
 namespace weft {
 
@@ -29,13 +30,18 @@ struct Livelock {
   Time since;
 };
 
+struct LoopSamplers {
+  LinkSampler* links = nullptr;
+  TierSampler* tiers = nullptr;
+};
+
 struct LoopResult {
   RunReport report;
   std::optional<Livelock> livelock;
 };
 
-/// `sampler` may be null. nullopt: the run was abandoned for a new plan (Assembly::abandoned),
+/// Samplers may be null. nullopt: the run was abandoned for a new plan (Assembly::abandoned),
 /// whatever else happened until it ended. Throws what entities do.
-std::optional<LoopResult> run_to_end(const Assembly& parts, Engine& engine, LinkSampler* sampler, RunControl control);
+std::optional<LoopResult> run_to_end(const Assembly& parts, Engine& engine, const LoopSamplers& samplers, RunControl control);
 
 }  // namespace weft

@@ -17,6 +17,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
 #include "tools/compare/comparison.hpp"
+#include "tools/report/report_page.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/comparison_text.hpp"
@@ -45,6 +46,7 @@ struct CompareFlags {
   std::string out;
   std::uint32_t seeds = 1;
   std::uint32_t threads = 0;
+  bool report = false;
   bool json = false;
 };
 
@@ -91,6 +93,7 @@ class Sides {
 };
 
 int carry_out_compare(const CompareFlags& flags) {
+  if (flags.report) check_report_place(flags.out);
   const ComparisonLimits limits{.threshold = share_of(flags.threshold), .figures = flags.metrics};
   Sides sides(flags);
   std::signal(SIGINT, on_compare_interrupt);
@@ -114,6 +117,7 @@ int carry_out_compare(const CompareFlags& flags) {
     OutputFile file(std::filesystem::path(flags.out) / "comparison.json");
     file.write(json_text());
     file.commit();
+    if (flags.report) write_report(flags.out);
   }
   std::cout << (flags.json ? json_text() : comparison_page(a, b, comparison));
   return comparison.is_past_threshold() ? exit_no : exit_done;
@@ -139,10 +143,11 @@ void add_compare_command(CLI::App& app, Action& action) {
                    "Changes up to this share do not count for the exit status; default: any change counts")
       ->type_name("SHARE");
   command->add_option("--metric", flags->metrics, "Only changes of these figures count; default: all")->type_name("NAME");
-  command->add_option("--out", flags->out, "Folder for comparison.json")->type_name("DIR");
+  CLI::Option* out = command->add_option("--out", flags->out, "Folder for comparison.json")->type_name("DIR");
   command->add_option("--threads", flags->threads, "Threads, over which seeds are shared out; 0: all cores")
       ->type_name("N")
       ->capture_default_str();
+  command->add_flag("--report", flags->report, "Also write report.html, a page of charts, into --out")->needs(out);
   command->add_flag("--json", flags->json, "Print JSON");
   command->footer(
       "Examples:\n"

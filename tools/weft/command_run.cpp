@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/text/counted.hpp"
+#include "tools/results/results_folder.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
 #include "tools/weft/job_trace_flags.hpp"
@@ -69,6 +70,7 @@ int simulate(CommandOptions options, bool seed_given) {
     std::cout << summary.to_json();
   } else {
     std::cout << summary.to_text() << "results in " << outcome.out << "/\n";
+    if (options.run.report) std::cout << "report in " << outcome.out << "/" << report_file << "\n";
   }
   if (!options.run.snapshot.empty() && outcome.snapshot.empty()) {
     std::fprintf(stderr, "note: no snapshot was written, as the run was over before --snapshot=%s\n", options.run.snapshot.c_str());
@@ -98,10 +100,10 @@ void add_run_command(CLI::App& app, Action& action) {
       "  weft run --jobs=philly.csv.gz:philly --hosts=300 --gpus-per-host=8 --scheduler=fcfs\n"
       "  weft run --jobs=philly.csv.gz:philly --hosts=52 --gpus-per-host=8 --scheduler=srtf --set=scheduler.start_overhead=1min\n"
       "Results: summary.json, manifest.json, jobs.csv, cluster.csv, iterations.csv, communicators.csv, collectives.csv,\n"
-      "flows.csv, links.csv in --out; trace.json with --trace, link_samples.csv with --sample, pause_storms.csv with\n"
-      "packet.watchdog above 0, congestion.csv and congested_jobs.csv with flow.detect_congestion=on,\n"
-      "snapshot.textproto with --snapshot. They get their names together when the run is complete. What an earlier run left\n"
-      "in --out goes, as its manifest lists it; other files are never replaced.");
+      "flows.csv, links.csv in --out; trace.json with --trace, link_samples.csv with --sample, report.html and\n"
+      "tier_samples.csv with --report, pause_storms.csv with packet.watchdog above 0, congestion.csv and congested_jobs.csv with\n"
+      "flow.detect_congestion=on, snapshot.textproto with --snapshot. They get their names together when the run is complete.\n"
+      "What an earlier run left in --out goes, as its manifest lists it; other files are never replaced.");
   options->run.out = "weft-out";
   RunFlags& flags = options->run.flags;
   command->add_option("scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");
@@ -212,6 +214,10 @@ void add_run_command(CLI::App& app, Action& action) {
           "Packet mode: also write link_samples.csv, with rate, queue and pauses of every busy link for each such interval, "
           "and rates and queues as counters into trace.json")
       ->type_name("DURATION");
+  command->add_flag(
+      "--report", options->run.report,
+      "Also write report.html, a page of charts, and tier_samples.csv, how busy the links of each tier are over time, "
+      "for it");
   command->add_option("--until", options->run.until, "Stop at this time of the run; results hold what was finished by then")
       ->type_name("TIME");
   command

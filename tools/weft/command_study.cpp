@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -25,6 +26,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
 #include "core/values/units.hpp"
+#include "tools/report/report_page.hpp"
 #include "tools/study/study_runner.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/progress.hpp"
@@ -49,6 +51,7 @@ struct StudyFlags {
   std::uint32_t threads = 0;
   std::string time_limit;
   bool resume = false;
+  bool report = false;
   bool json = false;
   bool quiet = false;
 };
@@ -99,6 +102,7 @@ int carry_out_study(const StudyFlags& flags) {
   options.threads = flags.threads;
   options.interrupt = &study_interrupted;
   take_share(flags.points, options);
+  if (flags.report) check_report_place(options.out);
   if (!flags.time_limit.empty()) {
     const ParsedQuantity<Duration> limit = parse_duration(flags.time_limit);
     if (!limit.value || *limit.value <= Duration::zero()) {
@@ -138,6 +142,11 @@ int carry_out_study(const StudyFlags& flags) {
                                     counted(result.missing(), "run", "runs"), options.out)
                       : fmt::format("\nresults in {}/study.csv\n", options.out));
   }
+  // Of several shares the one that ends last has all of them.
+  if (flags.report && std::filesystem::exists(std::filesystem::path(options.out) / "study.csv")) {
+    const std::string report = write_report(options.out).string();
+    if (!flags.json) std::cout << fmt::format("report in {}\n", report);
+  }
   return result.failed() > 0 ? exit_no : exit_done;
 }
 
@@ -165,6 +174,7 @@ void add_study_command(CLI::App& app, Action& action) {
                    "Threads, over which runs are shared out; 0: all cores. Results do not depend on them")
       ->type_name("N")
       ->capture_default_str();
+  command->add_flag("--report", flags->report, "Also write report.html, a page of charts, once study.csv is there");
   command->add_flag("--json", flags->json, "Print JSON");
   command->add_flag("--quiet", flags->quiet, "No progress line, no notes");
   command->footer(

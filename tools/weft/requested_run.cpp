@@ -14,6 +14,7 @@
 #include "core/values/units.hpp"
 #include "tools/calibrate/aligned_jobs.hpp"
 #include "tools/calibrate/profile_use.hpp"
+#include "tools/report/report_page.hpp"
 #include "tools/results/folder_sink.hpp"
 #include "tools/results/tee_sink.hpp"
 #include "tools/simulation/flow_comparison.hpp"
@@ -74,6 +75,7 @@ FolderContents contents_of(const Scenario& scenario, const RequestedRun& options
   contents.trace = options.trace;
   contents.trace_limits = {.bytes_max = trace_size(options), .ranks_max = options.trace_ranks};
   contents.link_samples = !options.sample.empty();
+  contents.tier_samples = options.report && scenario.mode != Mode::job;
   contents.snapshot = !options.snapshot.empty();
   contents.aligned_jobs = options.align;
   return contents;
@@ -103,6 +105,7 @@ void check_has_folder(const RequestedRun& wanted) {
   };
   needs(wanted.trace, "--trace", "trace.json");
   needs(wanted.align, "--align", "aligned_jobs.csv");
+  needs(wanted.report, "--report", "report.html");
 }
 
 /// Hands every row to all of several sinks.
@@ -128,6 +131,7 @@ class Sinks {
 RequestedOutcome carry_out(RequestedRun wanted, ResultSink* rows, const RunWatch& watch) {
   check_has_folder(wanted);
   wanted.out = with_time(std::move(wanted.out));
+  if (wanted.report) check_report_place(wanted.out);
   const auto started = std::chrono::steady_clock::now();
   if (wanted.fast_forward) wanted.flags.settings.push_back(fmt::format("scheduler.fast_forward={}", *wanted.fast_forward));
   const std::optional<Time> until = time_of("--until", wanted.until);
@@ -145,6 +149,7 @@ RequestedOutcome carry_out(RequestedRun wanted, ResultSink* rows, const RunWatch
   simulation.threads = wanted.threads;
   simulation.zeta = wanted.zeta;
   simulation.sample_links = sample_interval(wanted, scenario);
+  simulation.samples_tiers = wanted.report;
   simulation.interrupt = watch.interrupt;
   simulation.until = until;
   simulation.snapshot_at = snapshot_at;
@@ -177,6 +182,7 @@ RequestedOutcome carry_out(RequestedRun wanted, ResultSink* rows, const RunWatch
   if (folder) {
     for (std::string& note : folder->complete()) summary.notes.push_back(std::move(note));
     folder->finish(summary);
+    if (wanted.report) write_report(wanted.out);
   }
   return outcome;
 }

@@ -35,6 +35,7 @@ struct RequestedRun {
   std::string trace_size = "100MB";
   std::uint32_t trace_ranks = TraceLimits{}.ranks_max;
   std::string sample = {};
+  bool report = false;
   std::string until = {};
   std::string snapshot = {};
   std::string profile = {};

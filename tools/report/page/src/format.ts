@@ -23,7 +23,7 @@ const RATES: [number, string][] = [[1e12, 'Tbps'], [1e9, 'Gbps'], [1e6, 'Mbps'],
 
 function scaled(value: number, units: [number, string][], digits: number): string {
   const smallest = units[units.length - 1]!
-  if (value === 0) return `0 ${smallest[1]}`
+  if (value === 0) return units === TIMES ? '0 s' : `0 ${smallest[1]}`
   const size = Math.abs(value)
   // Long times stay in the smaller unit until it takes more than three figures.
   const found = units.find(([factor]) => size >= (factor >= 60 ? 2 * factor : factor) * (1 - 1e-9)) ?? smallest

@@ -22,7 +22,7 @@ function largestOf(values: (number | null)[]): number {
   return values.reduce<number>((most, value) => (value !== null && Math.abs(value) > most ? Math.abs(value) : most), 0)
 }
 
-function numberAxis(axis: Axis, largest: number, theme: Theme, extra: Option = {}): Option {
+function numberAxis(axis: Axis, largest: number, theme: Theme, extra: Option = {}, whole = false): Option {
   const text = { color: theme.faint, fontSize: 12 }
   const lines = {
     axisLine: { lineStyle: { color: theme.faint } },
@@ -38,17 +38,18 @@ function numberAxis(axis: Axis, largest: number, theme: Theme, extra: Option = {
     type: axis.log ? 'log' : 'value',
     name: axisTitle(axis.name, axis.unit),
     nameTextStyle: text,
-    axisLabel: { ...text, hideOverlap: true, formatter },
+    axisLabel: { ...text, hideOverlap: true, formatter, alignMaxLabel: axis.name === 'time' ? 'right' : null },
+    ...(axis.unit === '' && whole ? { minInterval: 1 } : {}),
     ...extra,
   }
 }
 
-function xAxis(axis: Axis, largest: number, theme: Theme, extra: Option = {}): Option {
-  return numberAxis(axis, largest, theme, { nameLocation: 'middle', nameGap: 30, splitLine: { show: false }, ...extra })
+function xAxis(axis: Axis, largest: number, theme: Theme, extra: Option = {}, whole = false): Option {
+  return numberAxis(axis, largest, theme, { nameLocation: 'middle', nameGap: 30, splitLine: { show: false }, ...extra }, whole)
 }
 
 function yAxis(axis: Axis, largest: number, theme: Theme, extra: Option = {}): Option {
-  return numberAxis(axis, largest, theme, { nameLocation: 'end', nameTextStyle: { color: theme.faint, fontSize: 12, align: 'left', padding: [0, 0, 0, -50] }, ...extra })
+  return numberAxis(axis, largest, theme, { nameLocation: 'end', nameTextStyle: { color: theme.faint, fontSize: 12, align: 'left' }, ...extra })
 }
 
 function common(theme: Theme, names: string[]): Option {
@@ -116,8 +117,9 @@ function ySpan(series: Series[]): Option {
   const ends = series.flatMap((one) => (one.intervals ?? []).flatMap((interval) => interval ?? []))
   const low = Math.min(...values, ...ends)
   const high = Math.max(...values, ...ends)
-  // From 0, unless that would press everything into a strip at the top.
-  return values.length > 0 && low > 0.7 * high ? { scale: true } : {}
+  // From 0, unless that would press everything into a strip at the top; but differences that are
+  // next to nothing look like nothing.
+  return values.length > 0 && low > 0.7 * high && low < 0.98 * high ? { scale: true } : {}
 }
 
 function lineOption(chart: LineChart, theme: Theme): Option {
@@ -136,7 +138,7 @@ function lineOption(chart: LineChart, theme: Theme): Option {
   const base = common(theme, names)
   return {
     ...base,
-    xAxis: xAxis(chart.x, largestOf(xs), theme, chart.x.categories ? { boundaryGap: true } : chart.x.log ? { scale: true } : { min: 'dataMin', max: 'dataMax' }),
+    xAxis: xAxis(chart.x, largestOf(xs), theme, chart.x.categories ? { boundaryGap: true } : chart.x.log ? { scale: true } : { min: 'dataMin', max: 'dataMax' }, xs.every(Number.isInteger)),
     yAxis: yAxis(chart.y, largestOf(ys), theme, { ...(chart.y.unit === 'share' && chart.y.max ? { max: chart.y.max } : {}), ...ySpan(chart.series) }),
     series: drawn,
     tooltip: {
@@ -328,7 +330,7 @@ function topologyOption(chart: TopologyChart, theme: Theme): Option {
       // The hottest on top.
       links: chart.links.map((link, i) => ({ link, i })).sort((a, b) => a.link[2] - b.link[2]).map(({ link, i }) => ({
         source: String(link[0]), target: String(link[1]), value: i,
-        lineStyle: { color: scaleColor(theme, link[2] / most), width: 0.8 + 3.2 * Math.min(1, link[2] / most), opacity: 1, curveness: 0 },
+        lineStyle: { color: scaleColor(theme, 0.15 + 0.85 * (link[2] / most)), width: 0.8 + 3.2 * Math.min(1, link[2] / most), opacity: 1, curveness: 0 },
       })),
       emphasis: { focus: 'adjacency', lineStyle: { width: 4 } },
     }],

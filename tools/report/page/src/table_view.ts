@@ -16,6 +16,13 @@ export function compared(a: Cell, b: Cell): number {
   return String(a).localeCompare(String(b), 'en', { numeric: true })
 }
 
+const SHORT = 36
+
+function cellView(text: string, isHead: boolean, isNumber: boolean): HTMLElement {
+  const name = isNumber ? 'number' : text.length <= SHORT ? 'short' : ''
+  return element(isHead ? 'th' : 'td', { ...(isHead ? { scope: 'row' } : {}), ...(name ? { class: name } : {}) }, text)
+}
+
 export function tableView(table: Table): HTMLElement {
   let rows = table.rows
   let shown = Math.min(ROWS_AT_FIRST, rows.length)
@@ -27,9 +34,7 @@ export function tableView(table: Table): HTMLElement {
   const fill = (): void => {
     body.replaceChildren(...rows.slice(0, shown).map((row) =>
       element('tr', {}, ...table.columns.map((column, i) =>
-        element(i === 0 ? 'th' : 'td', { ...(i === 0 ? { scope: 'row' } : {}), ...(isNumber[i] ? { class: 'number' } : {}) },
-          formatted(row[i] ?? null, column.unit)))))
-    )
+        cellView(formatted(row[i] ?? null, column.unit), i === 0, isNumber[i]!)))))
     const left = rows.length - shown
     more.hidden = left === 0
     more.textContent = `Show ${Math.min(left, ROWS_MORE).toLocaleString('en-US')} more of ${left.toLocaleString('en-US')} rows`
