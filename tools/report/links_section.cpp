@@ -120,12 +120,11 @@ void add_topology(const std::vector<NetworkLink>& links, ReportSection& section)
   for (const auto& [ends, link] : lines)
     drawn_links.push_back(ReportJson::array({ends.first, ends.second, link->utilization, link->name}));
   const NetworkLink& hottest = links.front();
-  ReportJson chart = chart_of(
-      "topology", "topology", "The network and its hot links",
-      fmt::format(
-          "Hosts below, switches above. Lines are darker and thicker the more of its capacity the busiest of their links used over "
-          "the run. {} was busiest, at {}.",
-          hottest.name, readable_share(hottest.utilization)));
+  ReportJson chart = chart_of("topology", "topology", "The network and its hot links",
+                              fmt::format("Hosts below, switches above. Lines are stronger and thicker the more of its capacity "
+                                          "the busiest of their links used over "
+                                          "the run. {} was busiest, at {}.",
+                                          hottest.name, readable_share(hottest.utilization)));
   chart["z"] = ReportAxis{"mean utilization", "share"}.json();
   chart["levels"] = levels;
   chart["nodes"] = std::move(nodes);

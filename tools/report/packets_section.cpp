@@ -96,7 +96,7 @@ void add_tier_series(const RunFolder& run, ReportSection& section) {
                              : picture.axis.unit == "share" ? readable_share(most)
                                                             : fmt::format("{:.4g}", most);
     ReportJson chart =
-        xy_chart("lines", picture.column, fmt::format("{} by tier", picture.title),
+        xy_chart("lines", fmt::format("tier_{}", picture.column), fmt::format("{} by tier", picture.title),
                  fmt::format("{} The most is {}, {}.", picture.what, peak, at), ReportAxis{"time", "s"}, picture.axis, series);
     chart["step"] = true;
     section.charts.push_back(std::move(chart));

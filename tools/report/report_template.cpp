@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/report/report_template.hpp"
 
-#ifdef WEFT_REPORT_TEMPLATE
+#ifdef WEFT_HAS_REPORT
+#include "tools/report/report_template_file.hpp"
+
 // The assembler copies the file; no compiler takes half a megabyte of text as quickly.
 __asm__(
     ".section .rodata\n"
@@ -22,7 +24,7 @@ extern "C" const char weft_report_template_end[];
 namespace weft {
 
 std::string_view report_template() {
-#ifdef WEFT_REPORT_TEMPLATE
+#ifdef WEFT_HAS_REPORT
   return {weft_report_template_begin, weft_report_template_end};
 #else
   return {};

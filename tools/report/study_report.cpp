@@ -229,7 +229,7 @@ void add_heat_map(const StudiedRuns& study, const std::vector<std::size_t>& axes
   ReportJson chart =
       chart_of("heat", fmt::format("heat-{}", metric),
                fmt::format("{} by {} and {}", study.metrics[metric].name, study.settings[axes[0]], study.settings[axes[1]]),
-               "Means of points; the darker, the more. " + span_text(study, metric));
+               "Means of points, the largest in the strongest colour. " + span_text(study, metric));
   ReportAxis x{study.settings[axes[0]]};
   x.categories = columns;
   ReportAxis y{study.settings[axes[1]]};

@@ -324,7 +324,10 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
     const bool is_idle = !report.interrupted && report.next_event == Time::max();
     parts.flow_fabric->catch_up(is_idle ? Time::max() : stopped ? *options.until : report.end_time);
   }
-  if (tiers) tiers->finish(cut_off.engine_at.value_or(report.end_time), engine, parts.flows_on_cables(engine), sink);
+  if (tiers) {
+    const Time now = cut_off.engine_at.value_or(report.end_time);
+    tiers->finish(now, network_span(parts, engine, cut_off, now).end, engine, parts.flows_on_cables(engine), sink);
+  }
   const double run_wall_time_s = std::chrono::duration<double>(WallClock::now() - started).count();
   std::vector<Diagnostic> standstill;
   if (parts.lifecycle != nullptr && parts.lifecycle->standstill()) {

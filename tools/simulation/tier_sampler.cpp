@@ -20,6 +20,7 @@ TierSampler::TierSampler(const Topology& topology, const PacketNetwork* network)
     : topology_(topology),
       network_(network),
       interval_(interval_at_first),
+      stride_(interval_),
       end_(Time::zero() + interval_),
       before_(topology.link_count()) {
   for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
@@ -32,71 +33,90 @@ TierSampler::TierSampler(const Topology& topology, const PacketNetwork* network)
     tier_of_.push_back(static_cast<std::uint32_t>(found - tiers_.begin()));
   }
   const std::size_t affordable = numbers_max / std::max<std::size_t>(links_.size(), 1);
-  // Even, so that two by two leave none over.
-  intervals_max_ = std::clamp(affordable, intervals_least, intervals_most) / 2 * 2;
+  intervals_max_ = std::clamp(affordable, intervals_least, intervals_most);
 }
 
 void TierSampler::sample_at(Time time, const Engine& engine, const FlowFabric* flows) {
+  const Time some_span_end = std::max(time, Time::zero() + Duration::ticks(1));
   std::vector<LinkUsage> now(topology_.link_count());
-  if (flows != nullptr) now = flows->link_usage(Time::zero(), std::max(time, Time::zero() + Duration::ticks(1)), time);
-  if (network_ != nullptr)
-    network_->results().add_usage(engine, Time::zero(), std::max(time, Time::zero() + Duration::ticks(1)), time, now);
+  if (flows != nullptr) now = flows->link_usage(Time::zero(), some_span_end, time);
+  if (network_ != nullptr) network_->results().add_usage(engine, Time::zero(), some_span_end, time, now);
   std::vector<Bytes> moved(links_.size());
   std::vector<Counters> counters(tiers_.size());
-  bool has_moved = false;
+  bool is_idle = true;
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const LinkUsage& usage = now[links_[i].index()];
     const LinkUsage& before = before_[links_[i].index()];
     moved[i] = usage.bytes - before.bytes;
-    has_moved = has_moved || moved[i] > Bytes::zero();
     Counters& of_tier = counters[tier_of_[i]];
     of_tier.queue_peak = std::max(of_tier.queue_peak, usage.queue);
     of_tier.paused += usage.paused - before.paused;
     of_tier.ecn_marks += usage.ecn_marks - before.ecn_marks;
     of_tier.drops += usage.drops - before.drops;
+    is_idle = is_idle && moved[i] == Bytes::zero() && usage.queue == Bytes::zero() && usage.paused == before.paused;
   }
-  if (!has_moved) moved.clear();
-  bytes_.push_back(std::move(moved));
-  counters_.push_back(std::move(counters));
   before_ = std::move(now);
-  if (bytes_.size() == intervals_max_) merge();
-  end_ = Time::zero() + interval_ * static_cast<std::int64_t>(bytes_.size() + 1);
+  if (is_idle) {
+    // Seldom looked at, whatever else goes on; then intervals become as long as what is not known
+    // in parts.
+    if (++idle_samples_ % intervals_max_ == 0) stride_ += stride_;
+  } else {
+    idle_samples_ = 0;
+    while (interval_ < stride_) merge();
+    const std::size_t interval = cover(time);
+    std::vector<Bytes>& bytes = bytes_[interval];
+    bytes.resize(links_.size());
+    for (std::size_t i = 0; i < moved.size(); ++i) bytes[i] += moved[i];
+    add(counters, counters_[interval]);
+    last_moved_ = time;
+    stride_ = interval_;
+  }
+  begin_ = time;
+  end_ = Time::zero() + stride_ * ((time - Time::zero()).in_ticks() / stride_.in_ticks() + 1);
+}
+
+void TierSampler::add(const std::vector<Counters>& more, std::vector<Counters>& counters) {
+  counters.resize(more.size());
+  for (std::size_t tier = 0; tier < more.size(); ++tier) {
+    counters[tier].queue_peak = std::max(counters[tier].queue_peak, more[tier].queue_peak);
+    counters[tier].paused += more[tier].paused;
+    counters[tier].ecn_marks += more[tier].ecn_marks;
+    counters[tier].drops += more[tier].drops;
+  }
+}
+
+std::size_t TierSampler::cover(Time time) {
+  const auto number = [&] { return static_cast<std::size_t>(((time - Time::zero()).in_ticks() - 1) / interval_.in_ticks()); };
+  while (number() >= intervals_max_) merge();
+  if (number() >= bytes_.size()) {
+    bytes_.resize(number() + 1);
+    counters_.resize(number() + 1);
+  }
+  return number();
 }
 
 void TierSampler::merge() {
-  for (std::size_t i = 0; i < bytes_.size() / 2; ++i) {
-    std::vector<Bytes> first = std::move(bytes_[2 * i]);
-    const std::vector<Bytes>& second = bytes_[2 * i + 1];
-    if (first.empty()) {
-      first = second;
-    } else {
-      for (std::size_t link = 0; link < second.size(); ++link) first[link] += second[link];
+  const std::size_t count = (bytes_.size() + 1) / 2;
+  for (std::size_t i = 0; i < bytes_.size(); ++i) {
+    if (i % 2 == 0) {
+      if (i == 0) continue;
+      bytes_[i / 2] = std::move(bytes_[i]);
+      counters_[i / 2] = std::move(counters_[i]);
+      continue;
     }
-    bytes_[i] = std::move(first);
-    std::vector<Counters> counters = std::move(counters_[2 * i]);
-    for (std::size_t tier = 0; tier < counters.size(); ++tier) {
-      const Counters& other = counters_[2 * i + 1][tier];
-      counters[tier].queue_peak = std::max(counters[tier].queue_peak, other.queue_peak);
-      counters[tier].paused += other.paused;
-      counters[tier].ecn_marks += other.ecn_marks;
-      counters[tier].drops += other.drops;
-    }
-    counters_[i] = std::move(counters);
+    std::vector<Bytes>& sum = bytes_[i / 2];
+    if (sum.size() < bytes_[i].size()) sum.resize(bytes_[i].size());
+    for (std::size_t link = 0; link < bytes_[i].size(); ++link) sum[link] += bytes_[i][link];
+    add(counters_[i], counters_[i / 2]);
   }
-  bytes_.resize(bytes_.size() / 2);
-  counters_.resize(counters_.size() / 2);
+  bytes_.resize(count);
+  counters_.resize(count);
   interval_ += interval_;
 }
 
 void TierSampler::skip_to(Time time) {
-  // Flows that go on without events move bytes meanwhile.
-  const bool is_idle = !bytes_.empty() && bytes_.back().empty();
-  while (is_idle && time != Time::max() && end_ <= time) {
-    bytes_.emplace_back();
-    counters_.emplace_back(tiers_.size());
-    if (bytes_.size() == intervals_max_) merge();
-    end_ = Time::zero() + interval_ * static_cast<std::int64_t>(bytes_.size() + 1);
-  }
+  if (idle_samples_ == 0 || time < end_ || time == Time::max()) return;
+  end_ += stride_ * ((time - end_).in_ticks() / stride_.in_ticks());
 }
 
 void TierSampler::add_rows(std::size_t interval, Time end, ResultSink& sink) const {
@@ -125,19 +145,20 @@ void TierSampler::add_rows(std::size_t interval, Time end, ResultSink& sink) con
   }
   for (std::size_t i = 0; i < tiers_.size(); ++i) {
     const OfTier& tier = of_tier[i];
-    const Counters& counters = counters_[interval][i];
+    const Counters counters = counters_[interval].empty() ? Counters() : counters_[interval][i];
     const std::string busiest = tier.busiest.is_none() ? "" : topology_.link_name(tier.busiest);
     sink.add_tier_sample({begin, end, tiers_[i], tier.links, tier.bytes, tier.sum / static_cast<double>(tier.links), tier.most,
                           busiest, counters.queue_peak, counters.paused, counters.ecn_marks, counters.drops});
   }
 }
 
-void TierSampler::finish(Time now, const Engine& engine, const FlowFabric* flows, ResultSink& sink) {
-  const Time begin = end_ - interval_;
-  if (now > begin) sample_at(now, engine, flows);
-  // The last one ends with the run.
+void TierSampler::finish(Time now, Time until, const Engine& engine, const FlowFabric* flows, ResultSink& sink) {
+  if (now > begin_) sample_at(now, engine, flows);
+  const Time end = std::max(last_moved_, until);
+  if (end == Time::zero()) return;
+  cover(end);
   for (std::size_t i = 0; i < bytes_.size(); ++i)
-    add_rows(i, std::min(Time::zero() + interval_ * static_cast<std::int64_t>(i + 1), now), sink);
+    add_rows(i, std::min(Time::zero() + interval_ * static_cast<std::int64_t>(i + 1), end), sink);
 }
 
 }  // namespace weft

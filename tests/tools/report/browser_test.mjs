@@ -81,7 +81,7 @@ run('report', 'many')
 /** At least these charts are there. */
 const expected = {
   flow: ['breakdown', 'durations', 'gantt', 'gpu_use', 'tiers_max', 'tiers_mean', 'topology', 'fct'],
-  packet: ['breakdown', 'gantt', 'tiers_max', 'topology', 'fct', 'queue', 'link_rate', 'link_queue'],
+  packet: ['breakdown', 'gantt', 'tiers_max', 'topology', 'fct', 'tier_queue', 'link_rate', 'link_queue'],
   study: ['line-0', 'heat-0', 'line-1', 'heat-1', 'pareto'],
   same: ['changes'],
   many: ['fct', 'slowdown', 'cloud'],
@@ -105,7 +105,8 @@ async function try_charts(page, name) {
     const summary = chart.locator('summary')
     await summary.focus()
     await page.keyboard.press('Enter')
-    check((await chart.locator('tbody tr').count()) > 0, `${id}: rows in its table`)
+    const has_rows = await chart.locator('tbody tr').first().waitFor({ timeout: 2000 }).then(() => true, () => false)
+    check(has_rows, `${id}: rows in its table`)
   }
 }
 
@@ -146,6 +147,8 @@ for (const [name, charts] of Object.entries(expected)) {
   const ready_ms = Number(await page.evaluate(() => document.documentElement.dataset.ready))
   console.log(`${name}: ${(statSync(file).size / 1e6).toFixed(2)} MB, ready after ${ready_ms} ms`)
   check(ready_ms < 2000, `${name}: ready after ${ready_ms} ms`)
+  const ids = await page.locator('[id]').evaluateAll((all) => all.map((one) => one.id))
+  check(new Set(ids).size === ids.length, `${name}: an id is there twice`)
   for (const chart of charts) check((await page.locator(`#${chart}`).count()) === 1, `${name}: chart ${chart}`)
   check((await page.locator('dl.figures dd').count()) > 0, `${name}: headline figures`)
   await try_axe(page, `${name}, light`)

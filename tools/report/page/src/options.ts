@@ -259,7 +259,7 @@ function heatOption(chart: HeatChart, theme: Theme): Option {
   const low = Math.min(...values)
   const scale = colorScale(chart.z, values, theme)
   // Grids of studies are about differences, shares of a link about 0 to 1.
-  if (chart.z.max === undefined) {
+  if (chart.z.max === undefined && low < 0.98 * largestOf(values)) {
     scale.min = low
     scale.text = [formatted(largestOf(values), chart.z.unit), formatted(low, chart.z.unit)]
   }
@@ -269,7 +269,7 @@ function heatOption(chart: HeatChart, theme: Theme): Option {
     grid: { left: 12, right: 24, top: 44, bottom: 40, containLabel: true },
     xAxis: { type: 'category', data: columns, name: axisTitle(chart.x.name, chart.x.unit), nameLocation: 'middle', nameGap: 30, nameTextStyle: { color: theme.faint },
       axisLine: { lineStyle: { color: theme.faint } }, axisLabel: { color: theme.faint, hideOverlap: true }, axisTick: { show: false } },
-    yAxis: { type: 'category', data: chart.y.categories, name: few ? chart.y.name : '', nameTextStyle: { color: theme.faint, align: 'left', padding: [0, 0, 0, -40] },
+    yAxis: { type: 'category', data: chart.y.categories, name: few ? chart.y.name : '', nameTextStyle: { color: theme.faint, align: 'left' }, nameLocation: 'start',
       inverse: true, axisLine: { show: false }, axisTick: { show: false }, axisLabel: { color: theme.ink, width: 150, overflow: 'truncate' } },
     visualMap: { ...scale, type: 'continuous' },
     series: [{
