@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Section of a run's report: jobs, GPUs and the queue over time.
 #include <algorithm>
 #include <map>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Section of a run's report: which links are busy, and when.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Section of a run's report: queues, rates and pauses in packet mode.
 #include <algorithm>
 #include <map>
 

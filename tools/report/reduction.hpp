@@ -45,7 +45,8 @@ class WeightedValues {
 std::vector<double> step_means(const std::vector<double>& times, const std::vector<double>& values, double begin, double end,
                                std::size_t parts);
 
-/// Of `count` items those to keep, `most` at most: every k-th, so that all parts are there as often.
+/// Of `count` items those to keep, `most` at most: every k-th, so that all parts are there as
+/// often.
 std::vector<std::size_t> which_to_keep(std::size_t count, std::size_t most);
 
 }  // namespace weft

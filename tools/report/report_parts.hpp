@@ -34,8 +34,9 @@ struct ReportAxis {
 struct ReportSeries {
   std::string name;
   std::vector<std::pair<double, std::optional<double>>> values = {};
-  std::vector<std::optional<std::pair<double, double>>> intervals = {};  ///< empty, or one for each value
-  std::vector<std::string> labels = {};                                  ///< likewise
+  /// None, or one for each value; labels likewise.
+  std::vector<std::optional<std::pair<double, double>>> intervals = {};
+  std::vector<std::string> labels = {};
 
   ReportJson json() const;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Section of a run's report: how long transfers take.
 #include <algorithm>
 #include <bit>
 #include <cmath>

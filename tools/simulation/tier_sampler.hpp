@@ -7,8 +7,8 @@
 // Model: intervals are short at first (interval_at_first). Where there would be more of them than
 // intervals_max, two by two become one, so that all are of one length and of every link its bytes
 // in each are exact. A longer run has longer intervals, and never more memory: 8 bytes for each
-// link and interval. While nothing moves for long, samples are taken further apart; what lasts after
-// the last byte, such as timers, has no intervals. Links inside hosts are no tier.
+// link and interval. While nothing moves for long, samples are taken further apart; what lasts
+// after the last byte, such as timers, has no intervals. Links inside hosts are no tier.
 // What it says does not depend on threads, and a run with it takes the same times as one without.
 // Threads: belongs to the thread that runs the engine, between its calls of Engine::run().
 #pragma once

@@ -34,7 +34,8 @@ void add_report_command(CLI::App& app, Action& action) {
       if (flags->json) {
         std::cout << report_data(flags->folder) << '\n';
       } else {
-        std::cout << "report in " << write_report(flags->folder).string() << '\n';
+        const std::string path = write_report(flags->folder).string();
+        std::cout << "report in " << path << '\n';
       }
       return exit_done;
     };

@@ -163,7 +163,7 @@ TEST_F(Reports, DrawBothDirectionsOfACableAsItsBusierOne) {
                          "leaf0->host0/nic1,leaf0,host0/nic1,1000,5,0.75,0,0,0,0,leaf->host\n" +
                          "host0/gpu0->host0/sw,host0/gpu0,host0/sw,1000,5,0.9,0,0,0,0,host\n");
   const Json topology = chart(data(), "topology");
-  EXPECT_EQ(topology["nodes"], (Json{{"host0", 0}, {"leaf0", 1}}));
+  EXPECT_EQ(topology["nodes"], Json::parse(R"([["host0", 0], ["leaf0", 1]])"));
   EXPECT_EQ(topology["links"], (Json{{0, 1, 0.75, "leaf0->host0/nic1"}}));
   EXPECT_EQ(table(data(), "links-table")["rows"].size(), 2U);
 }
@@ -195,7 +195,7 @@ TEST_F(Reports, OfAStudyHaveMeansWithIntervals) {
   EXPECT_EQ(pareto["series"][1]["values"].size(), 1U);
   EXPECT_EQ(pareto["y"]["unit"], "s");
   EXPECT_DOUBLE_EQ(pareto["series"][0]["values"][0][1].get<double>(), 1e-6);
-  EXPECT_EQ(table(report, "failures-table")["rows"], (Json{{"5", "it broke"}}));
+  EXPECT_EQ(table(report, "failures-table")["rows"], Json::parse(R"([["5", "it broke"]])"));
 }
 
 TEST_F(Reports, OfAComparisonHaveItsChanges) {
@@ -228,9 +228,7 @@ TEST_F(Reports, RefuseWhatHasNoResultsOrIsUnfinished) {
 }
 
 TEST_F(Reports, TakeAnyTextThatATableHolds) {
-  write("attempts.csv", attempts_header +
-                            "\"</script><b>,\"\"x\",0,0,1,\xff"
-                            "ended,8,host0\n");
+  write("attempts.csv", attempts_header + "\"</script><b>,\"\"x\",0,0,1,ended,8,host0\n");
   const Json gantt = chart(data(), "gantt");
   EXPECT_EQ(gantt["rows"], Json{"</script><b>,\"x"});
   if (!has_report_page()) GTEST_SKIP() << "built without the page of reports";

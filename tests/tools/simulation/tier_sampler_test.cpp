@@ -28,14 +28,15 @@ struct Sampled {
 class TierSamples : public testing::TestWithParam<std::string> {
  protected:
   TierSamples() {
-    // 16 hosts, four iterations with pauses in between: transfers come in bursts, and an
+    // Four iterations with pauses in between: transfers come in bursts, and an
     // all-reduce whose ring is alone on its links goes ahead of the clock.
     folder_.write("cluster.textproto", "mode: " + GetParam() +
                                            "\n topology { builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" } }\n"
-                                           "job { name: \"a\" iterations: 4 workload { file: \"ops.textproto\" } }\n");
+                                           "job { name: \"a\" iterations: 4 workload { file: \"ops.textproto\" } }\n"
+                                           "set { name: \"collective.all_reduce\" value: \"ring\" }\n");
     folder_.write("ops.textproto",
                   "ranks: 4 role { name: \"all\" op { name: \"wait\" compute { duration: \"2ms\" } }\n"
-                  "op { name: \"sum\" deps: \"wait\" collective { type: ALL_REDUCE size: \"4MB\" algorithm: \"ring\" } } }\n");
+                  "op { name: \"sum\" deps: \"wait\" collective { type: ALL_REDUCE size: \"4MB\" } } }\n");
   }
 
   std::unique_ptr<Sampled> run_sampled(bool samples, std::uint32_t threads = 1, std::optional<Time> until = {}) const {
