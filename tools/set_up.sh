@@ -41,6 +41,8 @@ clang_packages=(clang libclang-rt-dev)
 # What the kernel sampler runs its kernels with: 210 MB to fetch and 40 s to install on a bare Debian
 # 12, so that only --long asks for it. Where it is there, every run has these tests.
 sampler_packages=(python3-torch)
+# A batch system, for studies on nodes of a cluster (`weft study --backend=slurm`); likewise.
+cluster_packages=(munge slurm-wlm)
 # What Debian packages are built with, and what tries them (tests/packaging/debian_check).
 package_packages=(dpkg-dev file gzip)
 package_test_packages=(debootstrap)

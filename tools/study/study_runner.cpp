@@ -111,7 +111,7 @@ class Runner {
       progress_.failed += result_.records[i]->has_failed() ? 1 : 0;
     }
     progress_.done = progress_.before;
-    while (!needed.missing.empty() && !is_over()) {
+    while (!options_.only_collects && !needed.missing.empty() && !is_over()) {
       progress_.total = needed.runs_max;
       if (study_.measures_machine && result_.points.size() > 1 && options_.shares < result_.points.size()) {
         carry_out_alone(needed.missing);
@@ -139,8 +139,7 @@ class Runner {
   }
 
   std::function<bool(std::size_t)> is_own() const {
-    const std::size_t together = study_.stop ? study_.replicates : 1;
-    return [this, together](std::size_t run) { return run / together % options_.shares == options_.share - 1; };
+    return [this](std::size_t run) { return share_of(study_, run, options_.shares) == options_.share; };
   }
 
   bool is_interrupted() const { return options_.interrupt != nullptr && *options_.interrupt; }
@@ -219,6 +218,11 @@ class Runner {
 };
 
 }  // namespace
+
+std::uint32_t share_of(const Study& study, std::size_t run, std::uint32_t shares) {
+  const std::size_t together = study.stop ? study.replicates : 1;
+  return static_cast<std::uint32_t>(run / together % shares) + 1;
+}
 
 StudyResult run_study(const Study& study, const StudyOptions& options) {
   WEFT_CHECK(options.share >= 1 && options.share <= options.shares, "a share is one of all");

@@ -42,6 +42,7 @@ struct StudyOptions {
   std::uint32_t threads = 0;  ///< 0: all cores
   /// No run begins later than this after the call; 0: whenever.
   std::chrono::duration<double> time_limit{0};
+  bool only_collects = false;  ///< no run begins: what the folder has is collected
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const StudyProgress&)> progress;  ///< from one thread at a time
   /// Of studies that measure the machine: carries out a run, of as many as there are, in a process
@@ -61,6 +62,9 @@ struct StudyResult {
   std::uint64_t missing() const;
   std::uint64_t ended() const;
 };
+
+/// To which of `shares` a run belongs, from 1; under a stopping rule all runs of a point do to one.
+std::uint32_t share_of(const Study& study, std::size_t run, std::uint32_t shares);
 
 /// study.csv is written once no record is missing, and of those that are there when time is up.
 /// A share of a single run measures the machine itself. Throws InputError of StudyFolder, and

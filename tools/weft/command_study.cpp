@@ -27,10 +27,12 @@
 #include "core/text/plain_number.hpp"
 #include "core/values/units.hpp"
 #include "tools/report/report_page.hpp"
+#include "tools/study/slurm_backend.hpp"
 #include "tools/study/study_runner.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/study_text.hpp"
+#include "tools/weft/validators.hpp"
 
 namespace weft {
 
@@ -49,6 +51,9 @@ struct StudyFlags {
   std::string out;
   std::string points;
   std::uint32_t threads = 0;
+  std::string backend;  ///< "slurm", or "" for this machine
+  std::uint32_t slurm_tasks = 0;
+  std::string slurm_arguments;
   std::string time_limit;
   bool resume = false;
   bool report = false;
@@ -95,6 +100,25 @@ std::string run_self(const std::vector<std::string>& arguments) {
   return fmt::format("the run's process ended with status {} and left no result", WEXITSTATUS(status));
 }
 
+/// On the nodes of a cluster; tells in lines of its own where stderr is no terminal.
+StudyResult carry_out_on_slurm(const Study& study, const StudyFlags& flags, const StudyOptions& here, ProgressLine& line) {
+  SlurmOptions options;
+  options.out = here.out;
+  options.earlier = here.earlier;
+  options.tasks = flags.slurm_tasks;
+  options.threads = std::max(flags.threads, 1U);
+  options.arguments = flags.slurm_arguments;
+  options.interrupt = &study_interrupted;
+  std::string array;
+  options.progress = [&](const SlurmProgress& progress) {
+    line.show(slurm_progress_text(progress));
+    if (flags.quiet || stderr_is_terminal() || array == progress.array) return;
+    array = progress.array;
+    std::fprintf(stderr, "%s\n", slurm_progress_text(progress).c_str());
+  };
+  return run_study_on_slurm(study, options);
+}
+
 int carry_out_study(const StudyFlags& flags) {
   const Study study = read_study(flags.file);
   StudyOptions options;
@@ -121,7 +145,7 @@ int carry_out_study(const StudyFlags& flags) {
   options.progress = [&line](const StudyProgress& progress) { line.show(study_progress_text(progress, line.elapsed_s())); };
   std::signal(SIGINT, on_study_interrupt);
   std::signal(SIGTERM, on_study_interrupt);
-  const StudyResult result = run_study(study, options);
+  const StudyResult result = flags.backend.empty() ? run_study(study, options) : carry_out_on_slurm(study, flags, options, line);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   line.clear();
@@ -174,6 +198,24 @@ void add_study_command(CLI::App& app, Action& action) {
                    "Threads, over which runs are shared out; 0: all cores. Results do not depend on them")
       ->type_name("N")
       ->capture_default_str();
+  CLI::Option* backend =
+      command
+          ->add_option("--backend", flags->backend,
+                       "slurm: the runs are submitted as a job array, whose tasks share the folder --out and get --threads cores "
+                       "each, by default 1; tasks that died are submitted again. Default: the runs go on this machine")
+          ->type_name("slurm")
+          ->check(CLI::IsMember({"slurm"}));
+  backend->excludes("--points")->excludes("--time-limit");
+  command
+      ->add_option("--slurm-tasks", flags->slurm_tasks, "With --backend=slurm: tasks of the array; default: a run each, at most 16")
+      ->type_name("N")
+      ->transform(whole_number<std::uint32_t>(1, 1000000))
+      ->needs(backend);
+  command
+      ->add_option("--slurm-args", flags->slurm_arguments,
+                   "With --backend=slurm: more arguments of sbatch, such as \"--partition=short --time=1:00:00\"")
+      ->type_name("ARGS")
+      ->needs(backend);
   command->add_flag("--report", flags->report, "Also write report.html, a page of charts, once study.csv is there");
   command->add_flag("--json", flags->json, "Print JSON");
   command->add_flag("--quiet", flags->quiet, "No progress line, no notes");
@@ -183,6 +225,7 @@ void add_study_command(CLI::App& app, Action& action) {
       "  weft study buffers.textproto --out=runs/buffers --resume\n"
       "  weft study buffers.textproto --out=/shared/buffers --points=1/4\n"
       "  weft study buffers.textproto --time-limit=30min\n"
+      "  weft study buffers.textproto --out=/shared/buffers --backend=slurm --slurm-tasks=40 --slurm-args=\"--partition=short\"\n"
       "Results: study.csv in --out, a row for each run, once all have ended; points/ has a file for each run as soon as it has\n"
       "ended. A run that fails is a row with its error, and the exit status is 1 then.");
   command->callback([flags, &action] { action = [flags] { return carry_out_study(*flags); }; });

@@ -169,4 +169,13 @@ std::string study_progress_text(const StudyProgress& progress, double elapsed_s)
   return text;
 }
 
+std::string slurm_progress_text(const SlurmProgress& progress) {
+  std::string text = fmt::format("array {}: {} of {}, {}", progress.array, progress.done, counted(progress.total, "run", "runs"),
+                                 counted(progress.running, "task runs", "tasks run"));
+  if (progress.waiting > 0)
+    text += fmt::format(", {} wait{} ({})", progress.waiting, progress.waiting == 1 ? "s" : "", progress.reason);
+  if (progress.round > 1) text += fmt::format(", submission {}", progress.round);
+  return text;
+}
+
 }  // namespace weft

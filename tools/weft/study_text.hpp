@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/study/slurm_backend.hpp"
 #include "tools/study/study.hpp"
 #include "tools/study/study_runner.hpp"
 
@@ -20,6 +21,8 @@ std::string study_page(const Study& study, const StudyResult& result);
 std::vector<std::string> study_notes(const StudyResult& result);
 nlohmann::ordered_json study_json(const Study& study, const StudyResult& result);
 
+/// "array 17: 42 of 200 runs, 8 tasks run, 4 wait (Resources)"
+std::string slurm_progress_text(const SlurmProgress& progress);
 /// " 42 % of 200 runs  12 s left"
 std::string study_progress_text(const StudyProgress& progress, double elapsed_s);
 
