@@ -44,6 +44,7 @@
 #include "workloads/plans/block_workload.hpp"
 #include "workloads/plans/held_parameters.hpp"
 #include "workloads/plans/plan_reader.hpp"
+#include "workloads/slurm/slurm_nodes.hpp"
 
 namespace weft {
 
@@ -241,6 +242,15 @@ constexpr std::array kReaders = {
     FuzzedReader{"jobs_helios", [](const std::string& path) { load_job_trace(path, "helios"); }},
     FuzzedReader{"jobs_acme", [](const std::string& path) { load_job_trace(path, "acme"); }},
     FuzzedReader{"jobs_openb", [](const std::string& path) { load_job_trace(path, "openb"); }},
+    FuzzedReader{"jobs_squeue", [](const std::string& path) { load_job_trace(path, "squeue"); }},
+    FuzzedReader{"jobs_sacct",
+                 [](const std::string& path) {
+                   JobTraceOptions options;
+                   options.limit_share = "0.5";
+                   load_job_trace(path, "sacct", options);
+                 }},
+    FuzzedReader{"jobs_swf", [](const std::string& path) { load_job_trace(path, "swf"); }},
+    FuzzedReader{"slurm_nodes", [](const std::string& path) { read_slurm_nodes(SourceText::read(path)); }},
     FuzzedReader{"pollux", [](const std::string& path) { describe_measurements(path, "pollux"); }},
     FuzzedReader{"gavel_throughputs", [](const std::string& path) { describe_measurements(path, "gavel-throughputs"); }},
     FuzzedReader{"cluster_summary", [](const std::string& path) { describe_measurements(path, "helios-summary"); }},

@@ -44,13 +44,15 @@ struct Question {
   std::string refusal;
 };
 
-InputError unknown_node(const std::string& name, const Scenario& scenario, const ClusterState& cluster) {
-  std::vector<std::string> known;
+InputError unknown_node(const std::string& name, const Scenario& scenario, const ClusterState& cluster,
+                        const std::vector<std::string>& host_names) {
+  std::vector<std::string> known = host_names;
   if (scenario.topology != nullptr) {
     for (std::uint32_t node = 0; node < scenario.topology->node_count(); ++node)
       known.push_back(scenario.topology->node_name(NodeId(node)));
   }
-  for (std::uint32_t host = 0; host < cluster.host_count(); ++host) known.push_back(fmt::format("host{}", host));
+  for (std::uint32_t host = 0; host_names.empty() && host < cluster.host_count(); ++host)
+    known.push_back(fmt::format("host{}", host));
   return InputError({Severity::error, "unknown-node", fmt::format("the cluster has no host or switch \"{}\"", name),
                      SourcePlace::named("--drain"), suggestion(name, known, "node")});
 }
@@ -117,16 +119,19 @@ void take_switch_away(Fork& fork, NodeId node) {
   fork.scenario.topology = reduced.topology;
 }
 
-Question ask_drain(const std::string& name, Fork& fork, Time until) {
+Question ask_drain(const std::string& name, const std::vector<std::string>& host_names, Fork& fork, Time until) {
   Scenario& scenario = fork.scenario;
   const ClusterState cluster = empty_cluster(scenario);
   Question question;
   question.text = fmt::format("drain of {}", name);
-  if (const std::optional<Part> part = parse_part(name, cluster)) {
+  const auto named = std::ranges::find(host_names, name);
+  if (named != host_names.end()) {
+    question.drained = {HostId(static_cast<std::uint32_t>(named - host_names.begin()))};
+  } else if (const std::optional<Part> part = parse_part(name, cluster)) {
     question.drained = {host_of(*part, cluster)};
   } else {
     const NodeId node = scenario.topology == nullptr ? NodeId::none() : node_called(*scenario.topology, name);
-    if (node.is_none()) throw unknown_node(name, scenario, cluster);
+    if (node.is_none()) throw unknown_node(name, scenario, cluster, host_names);
     if (scenario.topology->node(node).kind != NodeKind::packet_switch) {
       question.drained = {scenario.topology->node(node).host};
     } else {
@@ -293,6 +298,7 @@ std::vector<JobForecast> compare(const Fork& now, const Fork& then, const Questi
 Forecast forecast(LoadedSnapshot loaded, const ForecastOptions& options,
                   const std::function<Question(Fork& then, Time until)>& ask) {
   calm(loaded.scenario, loaded.snapshot.at);
+  std::vector<std::string> host_names = loaded.host_names;
   if (simulates_network(loaded.scenario.mode) && !loaded.snapshot.slow_cables.empty())
     loaded.scenario.topology = with_less(*loaded.scenario.topology, loaded.snapshot.slow_cables);
   std::shared_ptr<const KnownLinkDemands> link_demands;
@@ -303,6 +309,7 @@ Forecast forecast(LoadedSnapshot loaded, const ForecastOptions& options,
   Question question = ask(then, until);
   const ClusterState cluster = cluster_of(now);
   Forecast forecast;
+  forecast.host_names = std::move(host_names);
   forecast.name = now.scenario.name;
   forecast.at = now.from.at;
   forecast.horizon = options.horizon;
@@ -344,7 +351,8 @@ bool JobForecast::differs(double at_s) const {
 }
 
 Forecast forecast_drain(LoadedSnapshot snapshot, const std::string& node, const ForecastOptions& options) {
-  return forecast(std::move(snapshot), options, [&](Fork& then, Time until) { return ask_drain(node, then, until); });
+  const std::vector<std::string> host_names = snapshot.host_names;
+  return forecast(std::move(snapshot), options, [&](Fork& then, Time until) { return ask_drain(node, host_names, then, until); });
 }
 
 Forecast forecast_start(LoadedSnapshot snapshot, const std::string& job, const ForecastOptions& options) {

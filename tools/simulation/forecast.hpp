@@ -48,6 +48,7 @@ struct JobForecast {
 struct Forecast {
   std::string name;  ///< of the run that the snapshot is of
   Time at;
+  std::vector<std::string> host_names;  ///< as the snapshot has them
   Duration horizon;
   std::uint64_t running = 0;
   std::uint64_t waiting = 0;

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "scheduler/lifecycle/cluster_snapshot.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
@@ -24,6 +25,8 @@ std::string to_snapshot_text(const RunFlags& flags, const Scenario& scenario, co
 struct LoadedSnapshot {
   Scenario scenario;
   ClusterSnapshot snapshot;
+  /// Of a cluster whose hosts have names of their own, by HostId; else empty.
+  std::vector<std::string> host_names = {};
 };
 /// `settings` stand instead of those of the run. Throws InputError: what loading the scenario does,
 /// and [other-snapshot] where it does not fit the file.

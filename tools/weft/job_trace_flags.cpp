@@ -29,6 +29,11 @@ void add_job_trace_flags(CLI::App& command, JobTraceOptions& options) {
       ->type_name("FILE");
   command.add_option("--gpu-type", options.gpu_type, "With --throughputs: which GPUs the jobs run on, such as v100")
       ->type_name("NAME");
+  command
+      .add_option("--limit-share", options.limit_share,
+                  fmt::format("Jobs that have not ended run for this share of their time limit, 0 to 1; read by {}",
+                              readers_of(job_trace_formats(), reads_limit_share)))
+      ->type_name("SHARE");
 }
 
 }  // namespace weft

@@ -15,7 +15,8 @@ namespace weft {
 /// outlives the command.
 void add_skip_larger_jobs_flag(CLI::App& command, bool& skips);
 
-/// Adds --strict, --time-zone, --throughputs and --gpu-type. `options` outlives the command.
+/// Adds --strict, --time-zone, --throughputs, --gpu-type and
+/// --limit-share. `options` outlives the command.
 void add_job_trace_flags(CLI::App& command, JobTraceOptions& options);
 
 }  // namespace weft

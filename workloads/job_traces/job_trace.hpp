@@ -70,7 +70,9 @@ struct JobTraceOptions {
   std::string time_zone;         ///< --time-zone: of dates without one; empty: the format's default
   std::string throughputs_path;  ///< --throughputs: table of measured steps per second
   std::string gpu_type;          ///< --gpu-type: a type of that table
-  OptionNames names = {};        ///< as the user gave them
+  /// --limit-share: of the time limit of jobs that have not ended, for which they run
+  std::string limit_share = {};
+  OptionNames names = {};  ///< as the user gave them
 
   friend bool operator==(const JobTraceOptions&, const JobTraceOptions&) = default;
 };

@@ -19,6 +19,8 @@
 #include "workloads/job_traces/muri_result.hpp"
 #include "workloads/job_traces/openb.hpp"
 #include "workloads/job_traces/philly.hpp"
+#include "workloads/job_traces/slurm_trace.hpp"
+#include "workloads/job_traces/swf.hpp"
 #include "workloads/job_traces/weft_csv.hpp"
 
 namespace weft {
@@ -57,6 +59,16 @@ constexpr std::array known_formats = {
                    "Pods of Alibaba's GPU-sharing cluster as CSV: name,...,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
                    "deletion_time,scheduled_time in seconds.",
                    0, read_openb},
+    JobTraceFormat{"squeue",
+                   "Slurm's queue as `squeue --json` prints it: jobs that run or wait, each for --limit-share of its time limit.",
+                   reads_time_zone | reads_limit_share, read_squeue},
+    JobTraceFormat{
+        "sacct",
+        "Slurm's accounting as `sacct -P` prints it (JobID, State, Submit, Start, End, AllocTRES or ReqTRES and others), or "
+        "`sacct --json`; dates of UTC unless they say.",
+        reads_time_zone | reads_limit_share, read_sacct},
+    JobTraceFormat{"swf", "Standard Workload Format of the Parallel Workloads Archive: 18 numbers a line; processors are GPUs.", 0,
+                   read_swf},
 };
 
 void refuse_unread_options(const std::string& path, const JobTraceFormat& format, const JobTraceOptions& options) {
@@ -67,6 +79,7 @@ void refuse_unread_options(const std::string& path, const JobTraceFormat& format
   refuse(!options.time_zone.empty(), "time_zone", reads_time_zone);
   refuse(!options.throughputs_path.empty(), "throughputs", reads_throughputs);
   refuse(!options.gpu_type.empty(), "gpu_type", reads_throughputs);
+  refuse(!options.limit_share.empty(), "limit_share", reads_limit_share);
   diagnostics.throw_if_errors();
   if (!options.gpu_type.empty() && options.throughputs_path.empty()) {
     fail(unused_code(options.names), "a GPU type says something about a table of throughputs, which is not given",

@@ -20,6 +20,7 @@ namespace weft {
 enum JobTraceOption : std::uint8_t {
   reads_time_zone = 1,
   reads_throughputs = 2,  ///< and --gpu-type
+  reads_limit_share = 4,
 };
 
 /// A format that can be chosen by name.

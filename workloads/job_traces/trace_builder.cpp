@@ -90,10 +90,10 @@ std::optional<std::uint32_t> TraceBuilder::gpus(CsvReader& rows, std::size_t col
   return static_cast<std::uint32_t>(*count);
 }
 
-void TraceBuilder::add(TraceJob job, Timestamp submitted) {
+void TraceBuilder::add(TraceJob job, Timestamp submitted, const ZoneUse& zone_use) {
   trace_.jobs.push_back(std::move(job));
   submitted_.push_back(submitted);
-  zone_uses_.push_back(row_use_);
+  zone_uses_.push_back(zone_use);
 }
 
 void TraceBuilder::leave_out_duplicates() {

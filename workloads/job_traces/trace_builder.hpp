@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/text/csv_reader.hpp"
@@ -45,6 +46,8 @@ class TraceBuilder {
 
   Diagnostics& diagnostics() { return diagnostics_; }
   DirtyRows& dirty() { return dirty_; }
+  /// Of dates that name none. Requires: a builder of dates.
+  const TimeZone& zone() const { return zone_.value(); }
 
   /// A date of the current row. Anything wrong is reported, and none returned. Where an hour passes
   /// twice, `not_before` decides for the second pass (see parse_timestamp). Requires: a builder of
@@ -63,7 +66,9 @@ class TraceBuilder {
   static std::optional<std::uint32_t> gpus(CsvReader& rows, std::size_t column);
 
   /// `job.submit` is set by finish().
-  void add(TraceJob job, Timestamp submitted);
+  void add(TraceJob job, Timestamp submitted) { add(std::move(job), submitted, row_use_); }
+  /// The same where the caller has read the dates itself.
+  void add(TraceJob job, Timestamp submitted, const ZoneUse& zone_use);
   void assume(std::string text) { trace_.assumptions.push_back(std::move(text)); }
   JobTrace& trace() { return trace_; }
 

@@ -32,6 +32,7 @@ JobTraceOptions trace_options_of(const Loading& loading, const scenario::JobTrac
   options.time_zone = trace.time_zone();
   if (!trace.throughputs().empty()) options.throughputs_path = loading.beside_scenario(trace.throughputs());
   options.gpu_type = trace.gpu_type();
+  options.limit_share = trace.limit_share();
   return options;
 }
 

@@ -26,6 +26,7 @@ void note_trace(Scenario& scenario, const JobTrace& trace, const std::string& pa
   for (const std::string& note : trace.notes()) scenario.assumptions.push_back(fmt::format("{}: {}", path, note));
   if (!options.throughputs_path.empty()) scenario.manifest.add_input("throughputs", options.throughputs_path, "gavel-throughputs");
   if (!options.gpu_type.empty()) scenario.manifest.set("gpu_type", options.gpu_type);
+  if (!options.limit_share.empty()) scenario.manifest.set("limit_share", options.limit_share);
   if (!options.time_zone.empty()) scenario.manifest.set("time_zone", options.time_zone);
 }
 

@@ -31,6 +31,7 @@ void refuse_unused_flags(const JobTraceOptions& options, bool has_owner, bool is
   refuse_unused_flag(!options.time_zone.empty(), "--time-zone", has_owner, owner, diagnostics);
   refuse_unused_flag(!options.throughputs_path.empty(), "--throughputs", has_owner, owner, diagnostics);
   refuse_unused_flag(!options.gpu_type.empty(), "--gpu-type", has_owner, owner, diagnostics);
+  refuse_unused_flag(!options.limit_share.empty(), "--limit-share", has_owner, owner, diagnostics);
 }
 
 bool names_job_traces(const std::string& scenario_file) {
