@@ -46,6 +46,7 @@ struct ClusterSnapshot {
     Duration iterating;
     Time queued;  ///< when it last began to wait
     std::int32_t priority = 0;
+    std::optional<Time> submitted = {};  ///< of one that was held until then
     // While it runs:
     Placement placement;
     Time since;

@@ -44,6 +44,10 @@ void JobAccounts::start(JobId job, const Placement& placement, Time now) {
     }
   } else {
     record.start = now;
+    if (is_steady_) {
+      ++counters_.steady->starts;
+      counters_.steady->mean_wait_s += (now - progress_[job.index()].queued).in_s();
+    }
   }
   record.last_start = now;
   record.wait += now - progress_[job.index()].queued;
@@ -169,6 +173,22 @@ void JobAccounts::count_pass() {
   counters_.gpus_busy_max = std::max(counters_.gpus_busy_max, cluster_.held_gpus());
 }
 
+void JobAccounts::begin_steady(Time now) {
+  is_steady_ = true;
+  counters_.steady = SteadyState{now, now, 0, 0, -usage_.stranded_gpu_s(), -usage_.busy_gpu_s()};
+}
+
+void JobAccounts::end_steady(Time now) {
+  is_steady_ = false;
+  SteadyState& steady = *counters_.steady;
+  steady.until = now;
+  const double length_s = (now - steady.from).in_s();
+  if (length_s == 0) return counters_.steady.reset();
+  steady.stranded_gpus = (steady.stranded_gpus + usage_.stranded_gpu_s()) / length_s;
+  steady.busy_gpus = (steady.busy_gpus + usage_.busy_gpu_s()) / length_s;
+  steady.mean_wait_s /= static_cast<double>(std::max<std::uint64_t>(steady.starts, 1));
+}
+
 void JobAccounts::advance(Time now) {
   if (now > usage_.up_to()) usage_.advance(now, sample());
 }
@@ -201,6 +221,7 @@ void JobAccounts::close_open_attempts(Time now) {
 
 JobCounters JobAccounts::counters() const {
   JobCounters result = counters_;
+  if (is_steady_) result.steady.reset();
   result.busy_gpu_s = usage_.busy_gpu_s();
   result.stranded_gpu_s = usage_.stranded_gpu_s();
   result.out_gpu_s = usage_.out_gpu_s();

@@ -19,12 +19,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "scheduler/lifecycle/cluster_snapshot.hpp"
 #include "scheduler/lifecycle/cluster_state.hpp"
 #include "scheduler/lifecycle/cluster_usage.hpp"
+#include "scheduler/lifecycle/held_queues.hpp"
 #include "scheduler/lifecycle/job_record.hpp"
 #include "scheduler/lifecycle/job_spec.hpp"
 #include "scheduler/lifecycle/job_states.hpp"
@@ -62,6 +64,8 @@ struct JobCounters {
   std::uint32_t gpus_busy_max = 0;
   double queue_length_mean = 0;
   std::uint64_t queue_length_max = 0;  ///< after a pass: jobs that really wait
+  /// If job sources kept their queues for some time.
+  std::optional<SteadyState> steady = {};
   Time first_submit;
   Time last_end;  ///< or cancellation of a job that had GPUs
 
@@ -91,6 +95,8 @@ class JobAccounts {
 
   // What happens to jobs, beside their transitions in JobStates.
   void arrive(JobId job, Time now);
+  /// A job that was held is submitted. arrive() has to follow.
+  void submit(JobId job, Time now) { records_[job.index()].submit = now; }
   /// The job gets these GPUs. Requires: they are taken, and the attempt has not begun.
   void start(JobId job, const Placement& placement, Time now);
   void complete_iteration(JobId job, std::uint64_t completed, Duration exposed_communication);
@@ -120,6 +126,10 @@ class JobAccounts {
   // What happens to the cluster.
   /// The policy has had its say.
   void count_pass();
+  /// Job sources keep their queues from now on, or do so no more. Requires: advance(now); the latter
+  /// after the former.
+  void begin_steady(Time now);
+  void end_steady(Time now);
   /// Everything up to `now` has lasted. To be called before an event changes anything.
   void advance(Time now);
   /// The observer is told how the cluster stands, as nothing more is to come.
@@ -148,6 +158,7 @@ class JobAccounts {
   JobCounters counters_;            ///< but for what counters() adds: from usage_ and the records
   ClusterUsage usage_;
   std::uint64_t waiting_gpus_ = 0;
+  bool is_steady_ = false;  ///< counters_.steady has sums in place of means, and those before it taken off
 };
 
 }  // namespace weft

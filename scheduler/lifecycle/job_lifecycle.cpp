@@ -125,6 +125,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       starts_(jobs_, cluster_, states_, accounts_, messages_, fast_forward_, settings_.wiring, settings_.storage, settings_.speeds,
               settings_.seed),
       unfinished_(jobs_, states_, accounts_, settings_.wiring.jobs),
+      held_queues_(jobs_),
       actions_(std::make_unique<Actions>(*this)),
       handlers_(std::move(settings_.handlers), *actions_),
       service_(std::make_unique<Service>(*this)) {
@@ -312,16 +313,39 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
 }
 
 void JobLifecycle::arrive(JobId job, EventContext& context) {
-  if (!states_.is<JobStates::Cancelled>(job)) {
-    states_.arrive(job);
-    arrived_.push_back(job);
-    accounts_.arrive(job, context.now());
-    handlers_.note({ClusterEvent::Kind::job_arrived, job});
-    request_pass(context);
-  }
-  const JobId next(job.index() + 1);
+  if (!states_.is<JobStates::Cancelled>(job)) join_queue(job, context);
+  JobId next(job.index() + 1);
+  while (next.index() < jobs_.size() && jobs_[next.index()].is_held) next = JobId(next.index() + 1);
   if (next.index() < jobs_.size())
     context.schedule(jobs_[next.index()].submit - context.now(), EventClass::timer, job_arrives, JobTimer{next});
+}
+
+void JobLifecycle::join_queue(JobId job, EventContext& context) {
+  states_.arrive(job);
+  arrived_.push_back(job);
+  accounts_.arrive(job, context.now());
+  handlers_.note({ClusterEvent::Kind::job_arrived, job});
+  request_pass(context);
+}
+
+void JobLifecycle::leave_held_queue(JobId job, Time now) {
+  const bool was_before = held_queues_.phase() == HeldQueues::Phase::before;
+  held_queues_.leave(job);
+  if (was_before && held_queues_.phase() == HeldQueues::Phase::steady) accounts_.begin_steady(now);
+}
+
+void JobLifecycle::submit_due(EventContext& context) {
+  const bool was_steady = held_queues_.phase() == HeldQueues::Phase::steady;
+  while (const std::optional<JobId> job = held_queues_.take_due()) {
+    if (states_.is<JobStates::Cancelled>(*job)) {
+      held_queues_.pass_over(*job);
+      continue;
+    }
+    jobs_[job->index()].submit = context.now();
+    accounts_.submit(*job, context.now());
+    join_queue(*job, context);
+  }
+  if (was_steady && held_queues_.phase() == HeldQueues::Phase::after) accounts_.end_steady(context.now());
 }
 
 void JobLifecycle::take_report(const IterationDone& report, EventContext& context) {
@@ -414,6 +438,7 @@ void JobLifecycle::run_pass(EventContext& context) {
   arrived_.clear();
   left_.clear();
   accounts_.count_pass();
+  submit_due(context);
   launch(context);
 }
 
@@ -429,6 +454,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
              "a placement is all or nothing, but for elastic jobs that have run before");
   for (const GpuSlot gpu : placement.gpus) WEFT_CHECK(cluster_.is_in_service(gpu), "jobs start on GPUs in service");
   cluster_.take(job, placement);
+  if (spec.queue > 0 && !accounts_.record(job).start) leave_held_queue(job, context.now());
   accounts_.start(job, placement, context.now());
   starts_.start(job, std::move(placement), next_start(), context);
   if (settings_.observer != nullptr) settings_.observer->job_started(spec, accounts_.record(job));
@@ -541,11 +567,13 @@ bool JobLifecycle::cancel(JobId job, EventContext& context) {
     leave_gpus(job, context.now(), AttemptEnd::cancelled);
   } else if (states_.is<JobStates::Waiting>(job)) {
     accounts_.leave_queue(job, context.now());
+    if (jobs_[job.index()].queue > 0 && !accounts_.record(job).start) leave_held_queue(job, context.now());
     // The policy knows those that it was shown.
     if (std::erase(arrived_, job) == 0) left_.push_back(job);
   }
   states_.cancel(job);
   accounts_.cancel(job, context.now());
+  submit_due(context);
   if (settings_.observer != nullptr) settings_.observer->job_cancelled(jobs_[job.index()], accounts_.record(job));
   handlers_.note({ClusterEvent::Kind::job_cancelled, job});
   if (all_finished()) accounts_.tell_last_sample();
@@ -601,6 +629,7 @@ void JobLifecycle::go_on_from_snapshot(EventContext& context) {
     const ClusterSnapshot::Job& job = from.jobs[i];
     if (job.state == ClusterSnapshot::State::not_arrived) continue;
     jobs_[i].priority = job.priority;
+    jobs_[i].submit = job.record.submit;
     accounts_.restore(id, job);
     if (job.state == ClusterSnapshot::State::ended) {
       states_.restore_over(id, job.record.cancelled.has_value());

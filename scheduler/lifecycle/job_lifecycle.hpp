@@ -10,7 +10,8 @@
 //   - From the GPUs to the first iteration: AttemptStarts; messages to hosts: AttemptMessages.
 //   - Iterations that need no simulation: FastForwardControl. Records and sums: JobAccounts.
 //   - Failed parts and drained hosts: Outages, Drains. Users' handlers: HandlerCalls.
-//   - Each arrival schedules the next. All arrivals and ends of an instant are followed by one pass
+//   - Each arrival schedules the next; those that are held wait for others to start
+//     (scheduler/lifecycle/held_queues). All arrivals and ends of an instant are followed by one pass
 //     of the policy at that instant, or, with rounds, at the next multiple of their length.
 //   - A job that is stopped stands in the queue by its submission, and falls back to its
 //     checkpoint.
@@ -49,6 +50,7 @@
 #include "scheduler/lifecycle/attempt_starts.hpp"
 #include "scheduler/lifecycle/cluster_snapshot.hpp"
 #include "scheduler/lifecycle/cluster_state.hpp"
+#include "scheduler/lifecycle/held_queues.hpp"
 #include "scheduler/lifecycle/job_accounts.hpp"
 #include "scheduler/lifecycle/job_record.hpp"
 #include "scheduler/lifecycle/job_spec.hpp"
@@ -146,6 +148,11 @@ class JobLifecycle final : public Entity {
   bool is_stale(const Event& event) const;
   void take(const Event& event, EventContext& context);
   void arrive(JobId job, EventContext& context);
+  void join_queue(JobId job, EventContext& context);
+  /// A job of a source in closed loop leaves the queue for the first time.
+  void leave_held_queue(JobId job, Time now);
+  /// Submits what is due of sources in closed loop.
+  void submit_due(EventContext& context);
   void take_report(const IterationDone& report, EventContext& context);
   void take_arrival(AttemptId number, EventContext& context);
   void take_scripted(const ScriptedEvent& event, EventContext& context);
@@ -195,6 +202,7 @@ class JobLifecycle final : public Entity {
   FastForwardControl fast_forward_;
   AttemptStarts starts_;
   UnfinishedJobs unfinished_;
+  HeldQueues held_queues_;
   std::unique_ptr<Actions> actions_;
   HandlerCalls handlers_;
   std::unique_ptr<Service> service_;

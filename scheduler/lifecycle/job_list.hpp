@@ -68,12 +68,12 @@ class JobList {
     next_[job.index()] = head_;
     ++size_;
   }
-  /// Puts a job behind the last one of a smaller number. Requires: the others stand in order of
-  /// their numbers.
-  void insert(JobId job) {
+  /// Puts a job behind the last one of a smaller rank. Requires: ranks by number of job; the others
+  /// stand in order of theirs.
+  void insert(JobId job, const std::vector<std::uint64_t>& ranks) {
     WEFT_CHECK(job.index() < head_ && !contains(job), "a job is added to a list once");
     std::uint32_t before = previous_[head_];
-    while (before != head_ && before > job.index()) before = previous_[before];
+    while (before != head_ && ranks[before] > ranks[job.index()]) before = previous_[before];
     const std::uint32_t after = next_[before];
     next_[before] = previous_[after] = job.index();
     previous_[job.index()] = before;

@@ -32,7 +32,7 @@ struct JobSpec {
   std::string user;   ///< who submitted it; may be empty, like the next two
   std::string group;  ///< virtual cluster or user
   std::string model;  ///< what it trains
-  Time submit;
+  Time submit;        ///< of one that is held: when it is known
   std::uint32_t gpus = 1;
   /// job mode: it may restart on fewer GPUs, but for these
   /// (scheduler/lifecycle/elastic_restart); 0: it does not
@@ -61,6 +61,10 @@ struct JobSpec {
   std::vector<HostId> data_hosts;  ///< where it lies; none: on the storage hosts
   Bytes checkpoint;                ///< what one writes to the storage hosts
   SourcePlace place;               ///< where the job was described
+  /// Number of the source in closed loop that it is of, from 1; 0: of none.
+  std::uint32_t queue = 0;
+  /// It is submitted when another of its source leaves the queue (scheduler/lifecycle/held_queues).
+  bool is_held = false;
   /// of a job trace, whose jobs the user may leave out by their size
   bool is_of_trace = false;
 };

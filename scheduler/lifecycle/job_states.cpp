@@ -10,7 +10,8 @@ namespace weft {
 void JobStates::arrive(JobId job) {
   WEFT_CHECK(is<NotArrived>(job), "a job arrives once");
   states_[job.index()] = Waiting{};
-  queue_.insert(job);
+  arrivals_[job.index()] = arrived_++;
+  queue_.insert(job, arrivals_);
 }
 
 JobAttempt& JobStates::start(const JobAttempt::Terms& terms, Placement placement, Time since, const KeptWork& kept) {
@@ -25,7 +26,7 @@ void JobStates::stop(JobId job) {
   WEFT_CHECK(is<Held>(job), "a job that is stopped was running");
   running_.remove(job);
   states_[job.index()] = Waiting{};
-  queue_.insert(job);
+  queue_.insert(job, arrivals_);
 }
 
 void JobStates::end(JobId job) {

@@ -37,7 +37,7 @@ class JobStates {
   struct Ended {};
   struct Cancelled {};
 
-  explicit JobStates(std::size_t jobs) : states_(jobs), queue_(jobs), running_(jobs) {}
+  explicit JobStates(std::size_t jobs) : states_(jobs), arrivals_(jobs), queue_(jobs), running_(jobs) {}
 
   std::size_t size() const { return states_.size(); }
   const JobList& queue() const { return queue_; }
@@ -75,6 +75,8 @@ class JobStates {
   using Held = std::unique_ptr<JobAttempt>;  ///< never null
 
   std::vector<std::variant<NotArrived, Waiting, Held, Ended, Cancelled>> states_;  ///< by job
+  std::vector<std::uint64_t> arrivals_;  ///< likewise: the how many-th it is to have arrived
+  std::uint64_t arrived_ = 0;
   JobList queue_;
   JobList running_;
 };

@@ -41,6 +41,7 @@ ClusterSnapshot capture_snapshot(Time now, const std::vector<JobSpec>& jobs, con
     job.iterating = accounts.iterating(id);
     job.queued = accounts.queued(id);
     job.priority = jobs[i].priority;
+    if (jobs[i].is_held) job.submitted = jobs[i].submit;
     if (fast_forward.is_on() && jobs[i].workload != nullptr) job.iteration_time = fast_forward.iteration_time(id);
     if (states.is_over(id)) {
       job.state = ClusterSnapshot::State::ended;

@@ -52,6 +52,14 @@ std::string RunSummary::to_json() const {
   json["gpu_time_s"] = gpu_time_s;
   json["gpu_utilization"] = gpu_utilization;
   json["stranded_gpu_time_s"] = stranded_gpu_time_s;
+  if (steady) {
+    json["steady"] = {{"from_s", steady->from_s},
+                      {"until_s", steady->until_s},
+                      {"starts", steady->starts},
+                      {"mean_wait_s", steady->mean_wait_s},
+                      {"mean_stranded_gpus", steady->mean_stranded_gpus},
+                      {"mean_busy_gpus", steady->mean_busy_gpus}};
+  }
   json["preemptions"] = preemptions;
   json["failures"] = failures;
   if (flaps > 0) json["link_flaps"] = flaps;

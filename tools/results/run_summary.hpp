@@ -64,6 +64,17 @@ struct Percentiles {
   double max = 0;
 };
 
+/// While job sources kept as many jobs waiting as they began with: the start and the end of the run
+/// are left out.
+struct SteadyFigures {
+  double from_s = 0;
+  double until_s = 0;
+  std::uint64_t starts = 0;
+  double mean_wait_s = 0;         ///< of these
+  double mean_stranded_gpus = 0;  ///< free while jobs wait
+  double mean_busy_gpus = 0;
+};
+
 struct RunSummary {
   std::string name;
   std::string mode;  ///< "job", "flow" or "packet"
@@ -75,10 +86,11 @@ struct RunSummary {
   std::uint64_t jobs_total = 0;
   std::uint64_t jobs_finished = 0;
   std::uint64_t jobs_cancelled = 0;
-  Duration makespan;               ///< first submission (or flow start) to last end
-  double gpu_time_s = 0;           ///< GPU-seconds that jobs held
-  double gpu_utilization = 0;      ///< gpu_time_s over GPUs x makespan
-  double stranded_gpu_time_s = 0;  ///< GPU-seconds that nobody held while jobs waited
+  Duration makespan;                    ///< first submission (or flow start) to last end
+  double gpu_time_s = 0;                ///< GPU-seconds that jobs held
+  double gpu_utilization = 0;           ///< gpu_time_s over GPUs x makespan
+  double stranded_gpu_time_s = 0;       ///< GPU-seconds that nobody held while jobs waited
+  std::optional<SteadyFigures> steady;  ///< if job sources kept their queues for some time
   std::uint64_t preemptions = 0;
   std::uint64_t failures = 0;          ///< of parts of the cluster
   std::uint64_t flaps = 0;             ///< of links

@@ -49,6 +49,11 @@ void add_jobs(const RunSummary& run, Lines& lines) {
   lines.add("makespan", "{}", readable(run.makespan.in_s()));
   lines.add("GPU time", "{}, {} of the cluster's", readable_gpu_time(run.gpu_time_s), readable_share(run.gpu_utilization));
   if (run.stranded_gpu_time_s > 0) lines.add("stranded", "{} idle while jobs waited", readable_gpu_time(run.stranded_gpu_time_s));
+  if (run.steady) {
+    lines.add("steady state", "from {} to {}: {} started after {} in the mean; {:.4g} GPUs stranded, {:.4g} busy",
+              readable(run.steady->from_s), readable(run.steady->until_s), counted(run.steady->starts, "job", "jobs"),
+              readable(run.steady->mean_wait_s), run.steady->mean_stranded_gpus, run.steady->mean_busy_gpus);
+  }
   if (run.preemptions > 0) {
     lines.add("preemptions", "{}, for which {} of work was lost", run.preemptions,
               readable_gpu_time(run.lost_to_preemptions_gpu_time_s));

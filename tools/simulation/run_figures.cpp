@@ -45,6 +45,11 @@ void add_counters(const Assembly& parts, RunSummary& summary) {
   summary.jobs_cancelled = counters.cancelled;
   summary.gpu_time_s = counters.busy_gpu_s;
   summary.stranded_gpu_time_s = counters.stranded_gpu_s;
+  if (counters.steady) {
+    const SteadyState& steady = *counters.steady;
+    summary.steady = {steady.from.in_s(), steady.until.in_s(),  steady.starts,
+                      steady.mean_wait_s, steady.stranded_gpus, steady.busy_gpus};
+  }
   summary.preemptions = counters.preempted;
   summary.failures = counters.failures;
   summary.flaps = counters.flaps;

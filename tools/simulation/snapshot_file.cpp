@@ -101,6 +101,7 @@ void write(const ClusterSnapshot::Job& from, snapshot::Job& to) {
   write(from.kept, *to.mutable_kept());
   to.set_queued_ticks(from.queued.in_ticks());
   to.set_priority(from.priority);
+  if (from.submitted) to.set_submit_ticks(from.submitted->in_ticks());
   const JobRecord& record = from.record;
   to.set_starts(record.start ? record.restarts + 1 : 0);
   if (record.start) to.set_first_start_ticks(record.start->in_ticks());
@@ -126,7 +127,7 @@ ClusterSnapshot::Job read(const snapshot::Job& from, const JobSpec& spec, std::u
   job.priority = from.priority();
   JobRecord& record = job.record;
   record.gpus = spec.gpus;
-  record.submit = spec.submit;
+  record.submit = from.has_submit_ticks() ? Time::at_ticks(from.submit_ticks()) : spec.submit;
   record.iterations = spec.workload == nullptr ? spec.iterations : job.kept.iterations;
   if (from.starts() > 0) {
     record.start = Time::at_ticks(from.first_start_ticks());

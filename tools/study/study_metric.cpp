@@ -200,6 +200,7 @@ std::vector<std::string> summary_figures() {
   all.jobs_cancelled = all.flaps = all.elastic_restarts = 1;
   all.wait_s = all.jct_s = all.iteration_s = all.fct_s = all.slowdown = Percentiles{};
   all.fast_forward.emplace();
+  all.steady.emplace();
   all.ranks_simulated = all.ranks_total = all.flows_simulated = all.ranks_simulated_if_sprayed = 1;
   all.congestion.emplace();
   all.congestion->longest = CongestionSummary::Longest{};

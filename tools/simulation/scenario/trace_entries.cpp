@@ -143,6 +143,19 @@ JobRule rule_of(Loading& loading, const scenario::JobRule& said, const SourcePla
   return rule;
 }
 
+/// The trace's jobs come in closed loop.
+void hold_queue(std::uint32_t length, const SourcePlace& place, TraceUnderRules& one) {
+  require(length > 0, "out-of-range", "nobody waits in a queue of 0 jobs", place,
+          "say how many jobs wait at a time, or drop queue: jobs are submitted at the trace's times");
+  require(length < one.trace.jobs.size(), "out-of-range",
+          fmt::format("{} has {}, no more than wait at a time", one.path, counted(one.trace.jobs.size(), "job", "jobs")), place,
+          "a queue is held as long as there are jobs to submit: at least three times as many as wait make a steady state");
+  one.queue = length;
+  one.trace.origin.reset();
+  one.trace.origin_of_time = "the start of the run";
+  for (TraceJob& job : one.trace.jobs) job.submit = Duration::zero();
+}
+
 }  // namespace
 
 void read_trace_entry(Loading& loading, const scenario::JobTrace& trace, const SourcePlace& place, const FieldPlaces& inside) {
@@ -161,6 +174,7 @@ void read_trace_entry(Loading& loading, const scenario::JobTrace& trace, const S
     return read_trace(loading.scenario, one.path, trace.format(), trace_options_of(loading, trace), trace.rule_size() > 0,
                       inside.of(trace, "file"));
   });
+  if (trace.has_queue()) loading.attempt([&] { hold_queue(trace.queue(), inside.of(trace, "queue"), one); });
   loading.traces.push_back(std::move(one));
 }
 

@@ -163,8 +163,16 @@ void apply_rules(Loading& loading, Probing probing) {
   share_origin(scenario, loading.traces);
   skip_larger_jobs(scenario, loading.traces);
   std::vector<JobSpec> jobs;
+  std::uint32_t queues = 0;
   for (const TraceUnderRules& one : loading.traces) {
     std::vector<JobSpec> of_trace = jobs_under_rules(scenario, one.trace, one.path, one.rules, probing);
+    if (one.queue > 0) {
+      ++queues;
+      for (std::size_t i = 0; i < of_trace.size(); ++i) {
+        of_trace[i].queue = queues;
+        of_trace[i].is_held = i >= one.queue;
+      }
+    }
     std::move(of_trace.begin(), of_trace.end(), std::back_inserter(jobs));
   }
   scenario.jobs.insert(scenario.jobs.begin(), std::make_move_iterator(jobs.begin()), std::make_move_iterator(jobs.end()));

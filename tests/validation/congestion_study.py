@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Figure 24 of the paper: finds who congests a cluster of 160 hosts in eight days, and checks it against what the scenario was built for.
+# SPDX-License-Identifier: Apache-2.0
+"""tools/examples/studies/congestion finds who congests a cluster of 160 hosts in eight days, as its scenario was built.
 
-usage: scheduler/examples/figure_24/run [--weft=PROGRAM] [--out=DIR]
+usage: tests/validation/congestion_study.py [--weft=PROGRAM] [--out=DIR]
 
 Prints the periods of congestion that `weft run` found. Exit status 1 if they are not those that scenario.textproto was built for.
 """
@@ -13,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STUDY = ROOT / "tools" / "examples" / "studies" / "congestion"
 DAY_S = 86400
 # Congestion is looked at while jobs communicate, which they begin some seconds after their start; periods less than a minute apart are one.
 TOLERANCE_S = 60
@@ -74,7 +75,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         out = pathlib.Path(options.out or scratch)
-        command = [options.weft, "run", str(HERE / "scenario.textproto"), "--fast-forward=2", f"--out={out}", "--quiet"]
+        command = [options.weft, "run", str(STUDY / "scenario.textproto"), "--fast-forward=2", f"--out={out}", "--quiet"]
         if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode != 0:
             sys.exit(f"{' '.join(command)} failed")
         periods = rows_of(out / "congestion.csv")
