@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figure 12 is made of: DLRM jobs that train together on the paper's three-level Clos, in flow mode with fast forward.
+"""What the scripts of figures 12, 15 and 16 share: DLRM jobs that train together on the paper's three-level Clos, in flow mode with fast forward.
 
 The cluster is `topologies/presets/paper_clos_32k.textproto`, with fewer pods where fewer hosts are asked for: 32 leafs with a host each and 8 aggregation
 switches a pod, 128 spines. The model is the template's, MLPerf's DLRM, with more and wider dense layers: the paper does not say how its models weigh computation
 against communication. Their number was chosen once, such that at 400 Gb/s a job waits for communication for a quarter of its time, in the middle of the 14 to 32 % of
-GPU hours that arXiv 2310.02784 reports of training at Meta; it was not changed when the figure was seen.
+GPU hours that arXiv 2310.02784 reports of training at Meta; it was not changed when the figures were seen.
 
 Gradients are reduced by halving and doubling, of which NICs carry as little as of rings between hosts, and of which all GPUs of a job do the same: with
 packets sprayed over all paths and `host.fold_tolerance` one GPU of many is simulated. All-to-alls are hierarchical for the same reason: a GPU sends to one GPU

@@ -56,14 +56,48 @@ class Examples(unittest.TestCase):
         # four times its hosts.
         self.assertLess(max(due_to_others), 0.1)
 
+    def test_figure_15_bandwidth_pays_less_and_less(self):
+        out = self.printed("figure_15", "--quick")
+        rows = re.findall(r"^ +(\d+|infinite) +(\d+) .* (\d[\d.]*)$", out, re.MULTILINE)
+        self.assertEqual([rate for rate, _, _ in rows], ["100", "200", "400", "800", "1000", "infinite"])
+        speeds = [float(speed) for _, speed, _ in rows]
+        exposed = [float(share) for _, _, share in rows]
+        self.assertEqual(speeds, sorted(speeds))
+        self.assertEqual(exposed, sorted(exposed, reverse=True))
+        # Each time bandwidth doubles, a sample takes less time, but never less than half, and what
+        # is won gets less.
+        times = [1 / speed for speed in speeds[:4]]
+        won = [before - after for before, after in zip(times, times[1:])]
+        self.assertEqual(won, sorted(won, reverse=True))
+        for before, after in zip(times, times[1:]):
+            self.assertLess(after, before)
+            self.assertGreater(after, before / 2)
+        # At 400 Gb/s: 14 to 32 % of GPU hours, arXiv 2310.02784.
+        self.assertTrue(14 < exposed[2] < 32, exposed)
+
+    def test_figure_16_only_long_fibres_matter_and_only_between_pods(self):
+        out = self.printed("figure_16", "--quick")
+        rows = re.findall(r"^ +([\d,]+) +[\d,.]+ +(\d+) +(\S+) % +(\d+) +(\S+) %$", out, re.MULTILINE)
+        lengths = [int(row[0].replace(",", "")) for row in rows]
+        self.assertEqual(lengths, [10, 100, 1000, 10_000, 100_000, 1_000_000])
+        wide = [float(row[4]) for row in rows]
+        self.assertEqual(wide, sorted(wide, reverse=True))
+        for length, (_, _, in_all, _, of_several_pods) in zip(lengths, rows):
+            self.assertGreaterEqual(float(in_all), float(of_several_pods))
+            if length <= 1000:
+                self.assertGreater(float(of_several_pods), -1)
+        # 10 ms from pod to pod, and in an iteration of 100 ms several messages wait for each other.
+        self.assertLess(wide[-1], -50)
+        self.assertRegex(out, r"that of jobs within a pod by [+-]0\.00 %")
+
     def test_mistakes_are_told(self):
         status, _, errors = run("figure_02", "--weft=/nowhere/weft")
         self.assertEqual(status, 1)
         self.assertIn("--weft=PATH says where the program is", errors)
-        status, _, errors = run("figure_12", "--weft=/nowhere/weft", "--quick")
+        status, _, errors = run("figure_15", "--weft=/nowhere/weft", "--quick")
         self.assertEqual(status, 1)
         self.assertIn("--weft=PATH says where the program is", errors)
-        status, _, errors = run("figure_12", f"--weft={WEFT}", "--quick", "--", "flow.routing")
+        status, _, errors = run("figure_15", f"--weft={WEFT}", "--quick", "--", "flow.routing")
         self.assertEqual(status, 2)
         self.assertIn("flow.routing is no NAME=VALUE", errors)
         status, _, errors = run("figure_02", f"--weft={WEFT}", "--jobs=10", "no_such_policy")
