@@ -98,8 +98,9 @@ bool is_number(const ParamSpec& spec) {
 }
 
 /// Of all inputs that the scenario was read from, and the program that reads them.
-std::string digest_of(const SourceText& source, const Scenario& base) {
+std::string digest_of(const SourceText& source, const Scenario& base, const std::optional<Prices>& prices) {
   std::string all = sha256_hex(source.text()) + version_text();
+  if (prices) all += sha256_hex(SourceText::read(prices->file).text());
   const nlohmann::json manifest = nlohmann::json::parse(base.manifest.to_json());
   for (const nlohmann::json& input : manifest.value("inputs", nlohmann::json::array())) all += input.value("sha256", "");
   return sha256_hex(all);
@@ -117,6 +118,7 @@ class StudyReader {
 
   Study read() {
     if (message_.has_base()) read_base();
+    if (!message_.prices().empty()) study_.prices = read_prices(beside(study_.file, message_.prices()));
     read_seeds();
     for (int i = 0; i < message_.axis_size(); ++i) read_axis(i);
     for (int i = 0; i < message_.point_size(); ++i) read_point(i);
@@ -125,7 +127,7 @@ class StudyReader {
     check_values(of_all_runs_, [&](const std::string& module) { return module.empty() || of_all_runs_.has(module); });
     diagnostics_.throw_if_errors();
     const Scenario base = load_first_point();
-    study_.digest = digest_of(source_, base);
+    study_.digest = digest_of(source_, base, study_.prices);
     fill_ranges(base.parameters);
     check_aliases(base.parameters);
     check_values(base.parameters, [&](const std::string& module) { return !module.empty() && !of_all_runs_.has(module); });
@@ -473,7 +475,8 @@ class StudyReader {
       diagnostics_.error("duplicate-setting", fmt::format("two metrics are called {}", in_quotes(metric.name)),
                          places.of(from, "name"), "give one of them another name");
     try {
-      check_metric(metric, study_.measures_machine, from.column().empty() ? places.of(from, "name") : places.of(from, "column"));
+      check_metric(metric, {.of_machine = study_.measures_machine, .of_prices = study_.prices.has_value()},
+                   from.column().empty() ? places.of(from, "name") : places.of(from, "column"));
     } catch (const InputError& error) {
       for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics_.add(diagnostic);
     }

@@ -14,6 +14,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/text/params.hpp"
 #include "tools/simulation/scenario/run_flags.hpp"
+#include "tools/study/prices.hpp"
 #include "tools/study/study_metric.hpp"
 
 namespace weft {
@@ -69,6 +70,7 @@ struct Study {
   std::uint32_t replicates = 1;                   ///< with a stopping rule: at most
   std::uint64_t seed = 1;
   std::optional<StudyStop> stop;
+  std::optional<Prices> prices;
   std::vector<StudyMetric> metrics;
   bool measures_machine = false;  ///< runs are processes of their own, one after the other
 

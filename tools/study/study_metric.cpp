@@ -176,6 +176,20 @@ constexpr std::array<std::pair<std::string_view, double MachineFigures::*>, 5> m
     {"machine.peak_memory_bytes", &MachineFigures::peak_memory_bytes},
 }};
 
+struct PriceFigure {
+  std::string_view name;
+  Price PricedTopology::*part;
+  double Price::*figure;
+};
+constexpr std::array<PriceFigure, 6> price_figures = {{
+    {"prices.cost", &PricedTopology::all, &Price::cost},
+    {"prices.watts", &PricedTopology::all, &Price::watts},
+    {"prices.fabric_cost", &PricedTopology::fabric, &Price::cost},
+    {"prices.fabric_watts", &PricedTopology::fabric, &Price::watts},
+    {"prices.nic_cost", &PricedTopology::nics, &Price::cost},
+    {"prices.nic_watts", &PricedTopology::nics, &Price::watts},
+}};
+
 }  // namespace
 
 struct MetricSink::Followed {
@@ -222,15 +236,22 @@ std::string unit_of(const StudyMetric& metric) {
   return "";
 }
 
-void check_metric(const StudyMetric& metric, bool measures_machine, const SourcePlace& place) {
+void check_metric(const StudyMetric& metric, const FurtherFigures& further, const SourcePlace& place) {
   AllFollowers followers;
   if (!metric.column.empty()) return follow(metric, 0, place, followers);
   std::vector<std::string> figures = summary_figures();
   for (const auto& [name, figure] : machine_figures) {
-    if (measures_machine) figures.emplace_back(name);
-    if (!measures_machine && name == metric.name) {
+    if (further.of_machine) figures.emplace_back(name);
+    if (!further.of_machine && name == metric.name) {
       fail("unknown-metric", fmt::format("{} is of the machine and not of the run", in_quotes(metric.name)), place,
            "write measure_machine: true, and each run is a process of its own");
+    }
+  }
+  for (const PriceFigure& price : price_figures) {
+    if (further.of_prices) figures.emplace_back(price.name);
+    if (!further.of_prices && price.name == metric.name) {
+      fail("unknown-metric", fmt::format("{} needs a table of prices", in_quotes(metric.name)), place,
+           "write prices: \"prices.textproto\" in the study");
     }
   }
   // Shares of communicators go by the names that workloads give them.
@@ -272,9 +293,13 @@ void MetricSink::add_event(const EventRow& row) { followed_->take(row); }
 void MetricSink::add_congestion(const CongestionRow& row) { followed_->take(row); }
 void MetricSink::add_congested_job(const CongestedJobRow& row) { followed_->take(row); }
 
-std::vector<std::optional<double>> MetricSink::values(const RunSummary& summary, const MachineFigures& machine) const {
+std::vector<std::optional<double>> MetricSink::values(const RunSummary& summary, const MachineFigures& machine,
+                                                      const std::optional<PricedTopology>& prices) const {
   std::vector<std::pair<std::string, double>> figures = figures_in(summary.to_json()).numbers;
   for (const auto& [name, figure] : machine_figures) figures.emplace_back(name, machine.*figure);
+  for (const PriceFigure& price : price_figures) {
+    if (prices) figures.emplace_back(price.name, (*prices).*price.part.*price.figure);
+  }
   std::vector<std::optional<double>> values;
   for (std::size_t i = 0; i < followed_->metrics.size(); ++i) {
     const StudyMetric& metric = followed_->metrics[i];

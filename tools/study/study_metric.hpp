@@ -4,7 +4,8 @@
 //
 // Where it sits: a study has several; MetricSink takes what the run tells.
 // Model: figures are those of summary.json by the names of its fields, nested ones joined by a dot;
-// those of the machine are measured for a study that asks for them. Columns are those of the tables
+// those of the machine are measured for a study that asks for them, those of prices
+// are there for one that names a table. Columns are those of the tables
 // that a run fills, whether it writes them or not; rows count of which all conditions hold, as
 // often as what they stand for, and cells that are empty do not count. Percentiles are interpolated
 // (core/values/distribution). A metric of which a run tells nothing is none; a count then is 0.
@@ -21,6 +22,7 @@
 #include "core/text/diagnostics_fwd.hpp"
 #include "tools/results/result_sink.hpp"
 #include "tools/results/run_summary.hpp"
+#include "tools/study/prices.hpp"
 
 namespace weft {
 
@@ -46,10 +48,14 @@ struct MachineFigures {
   double peak_memory_bytes = 0;
 };
 
+/// Which figures there are beside those of the summary.
+struct FurtherFigures {
+  bool of_machine = false;  ///< of MachineFigures, as "machine.cpu_time_s"
+  bool of_prices = false;   ///< of PricedTopology, as "prices.cost"
+};
+
 /// Throws InputError [unknown-metric], [unknown-column], [not-a-number] at `place`.
-/// `measures_machine`: figures of MachineFigures, as "machine.cpu_time_s", are among those there
-/// are.
-void check_metric(const StudyMetric& metric, bool measures_machine, const SourcePlace& place);
+void check_metric(const StudyMetric& metric, const FurtherFigures& further, const SourcePlace& place);
 
 /// Figures that a summary may have.
 std::vector<std::string> summary_figures();
@@ -75,8 +81,10 @@ class MetricSink final : public ResultSink {
   void add_congestion(const CongestionRow& row) override;
   void add_congested_job(const CongestedJobRow& row) override;
 
-  /// By metric, when the run is over.
-  std::vector<std::optional<double>> values(const RunSummary& summary, const MachineFigures& machine) const;
+  /// By metric, when the run is over. `prices` are of the run's topology, if it has one and the
+  /// study names a table.
+  std::vector<std::optional<double>> values(const RunSummary& summary, const MachineFigures& machine,
+                                            const std::optional<PricedTopology>& prices) const;
 
  private:
   struct Followed;

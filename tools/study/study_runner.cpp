@@ -53,6 +53,8 @@ std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point
     const auto begin = std::chrono::steady_clock::now();
     const Scenario scenario = load_scenario(flags_of(study, point));
     const std::chrono::duration<double> loaded = std::chrono::steady_clock::now() - begin;
+    std::optional<PricedTopology> prices;
+    if (study.prices && scenario.topology) prices = priced(*scenario.topology, *study.prices);
     MetricSink sink(study.metrics);
     RunOptions simulation;
     simulation.threads = threads;
@@ -60,7 +62,7 @@ std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point
     const RunSummary summary = finish_run(scenario, sink, simulation).summary;
     if (summary.interrupted) return std::nullopt;
     record.fingerprint = summary.fingerprint;
-    record.values = sink.values(summary, machine_figures_of(summary, loaded.count()));
+    record.values = sink.values(summary, machine_figures_of(summary, loaded.count()), prices);
     record.notes = scenario.assumptions;
     record.notes.insert(record.notes.end(), summary.notes.begin(), summary.notes.end());
   } catch (const InputError& error) {

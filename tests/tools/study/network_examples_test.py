@@ -116,9 +116,20 @@ def exposed_network(studies):
     expect(small["exposed_comm_share"] < large["exposed_comm_share"] < 0.5, f"{small}, {large}")
 
 
+def oversubscription_price(studies):
+    full, few = studies.points("oversubscription_price", {"rail_optimized.spines": 16}, {"rail_optimized.spines": 2})
+    # 16 leafs with 16 hosts and all spines below 12.8 Tb/s; 256 cables to hosts, a cable from each leaf to each spine.
+    for spines, point in ((16, full), (2, few)):
+        fabric = (16 + spines) * 15000 + (256 + 16 * spines) * 1800
+        expect(point["prices.fabric_cost"] == fabric, f"{spines} spines: {point}, and {fabric} by hand")
+        expect(point["prices.cost"] == fabric + 32 * 240000 + 256 * 1800, f"{spines} spines: {point}")
+    expect(few["mean_iteration_s"] > full["mean_iteration_s"], f"{full}, {few}")
+
+
 def main():
     studies = Studies(sys.argv[1])
-    for finding in (queue_pairs_size, queue_pairs_sharing, buffers_aggregation, buffers_spine, analytical_or_simulated, exposed_network):
+    for finding in (queue_pairs_size, queue_pairs_sharing, buffers_aggregation, buffers_spine, analytical_or_simulated, exposed_network,
+                    oversubscription_price):
         finding(studies)
 
 

@@ -501,4 +501,53 @@ TEST_F(Studies, TheMachineIsMeasuredRunByRun) {
   EXPECT_EQ(result.failed(), 1U);
 }
 
+// A fat tree of 4 has 16 hosts with a port each, 20 switches of four ports and 48 cables.
+TEST_F(Studies, PricesOfPartsAddUp) {
+  const std::string priced_metrics =
+      "axis { name: \"fat_tree.fabric_rate\" value: \"100Gbps\" value: \"400Gbps\" } metric { name: \"prices.fabric_cost\" } "
+      "metric { name: \"prices.nic_watts\" } metric { name: \"prices.cost\" }\n";
+  EXPECT_EQ(code_of(priced_metrics), "unknown-metric");
+  write("prices.textproto",
+        "switch { capacity: \"400Gbps\" cost: 7 }\n"
+        "switch { capacity: \"1Tbps\" cost: 10 }\n"
+        "switch { capacity: \"1600Gbps\" cost: 30 }\n"
+        "cable { rate: \"100Gbps\" cost: 1 }\n"
+        "cable { rate: \"400Gbps\" cost: 2 }\n"
+        "cable { rate: \"400Gbps\" length_max: \"1m\" cost: 0.5 }\n"
+        "nic { rate: \"400Gbps\" cost: 5 watts: 25 }\n"
+        "host { cost: 1000 }\n");
+  const Study one = study("prices: \"prices.textproto\" " + priced_metrics);
+  const StudyResult result = run_study(one, options("out"));
+  ASSERT_EQ(result.failed(), 0U);
+  constexpr double gbps_of_hosts = 400;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double between = i == 0 ? 100 : 400;
+    const auto of_switch = [](double gbps) { return gbps <= 400 ? 7.0 : gbps <= 1000 ? 10.0 : 30.0; };
+    const auto of_cable = [](double gbps) { return gbps <= 100 ? 1.0 : 2.0; };
+    const double cost = 8 * of_switch(2 * gbps_of_hosts + 2 * between) + 12 * of_switch(4 * between) +
+                        16 * of_cable(gbps_of_hosts) + 32 * of_cable(between);
+    EXPECT_DOUBLE_EQ(*result.records[i]->values[0], cost);
+    EXPECT_DOUBLE_EQ(*result.records[i]->values[1], 16 * 25.0);
+    EXPECT_DOUBLE_EQ(*result.records[i]->values[2], cost + 16 * 5.0 + 16 * 1000.0);
+  }
+}
+
+TEST_F(Studies, PricesAreRefusedWhereTheyAreNone) {
+  const std::string priced_metrics =
+      "prices: \"prices.textproto\" axis { name: \"flow.wqe_latency\" value: \"1us\" } metric { name: \"prices.cost\" }\n";
+  const auto code_with = [&](const std::string& prices) {
+    write("prices.textproto", prices);
+    return code_of(priced_metrics);
+  };
+  EXPECT_EQ(code_with("switch { cost: 7 }"), "missing-field");
+  EXPECT_EQ(code_with("switch { capacity: \"many\" }"), "bad-value");
+  EXPECT_EQ(code_with("nic { rate: \"400Gbps\" cost: -1 }"), "out-of-range");
+  EXPECT_EQ(code_with("host { watts: inf }"), "out-of-range");
+  EXPECT_EQ(code_with("cable { rate: \"400Gbps\" length_max: \"0m\" }"), "out-of-range");
+  // A run whose parts nothing does for fails, and says which.
+  EXPECT_EQ(code_with("switch { capacity: \"1Gbps\" cost: 7 }"), "");
+  const StudyResult result = run_study(study(priced_metrics), options("out"));
+  EXPECT_NE(result.records[0]->error.find("no-price"), std::string::npos) << result.records[0]->error;
+}
+
 }  // namespace weft::study_test
