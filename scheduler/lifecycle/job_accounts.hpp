@@ -126,8 +126,8 @@ class JobAccounts {
   // What happens to the cluster.
   /// The policy has had its say.
   void count_pass();
-  /// Job sources keep their queues from now on, or do so no more. Requires: advance(now); the latter
-  /// after the former.
+  /// Job sources keep their queues from now on, or do so no more. Requires: advance(now); the
+  /// latter after the former.
   void begin_steady(Time now);
   void end_steady(Time now);
   /// Everything up to `now` has lasted. To be called before an event changes anything.
@@ -158,7 +158,8 @@ class JobAccounts {
   JobCounters counters_;            ///< but for what counters() adds: from usage_ and the records
   ClusterUsage usage_;
   std::uint64_t waiting_gpus_ = 0;
-  bool is_steady_ = false;  ///< counters_.steady has sums in place of means, and those before it taken off
+  /// counters_.steady has sums in place of means, and those before it taken off.
+  bool is_steady_ = false;
 };
 
 }  // namespace weft

@@ -11,7 +11,7 @@
 //   - Iterations that need no simulation: FastForwardControl. Records and sums: JobAccounts.
 //   - Failed parts and drained hosts: Outages, Drains. Users' handlers: HandlerCalls.
 //   - Each arrival schedules the next; those that are held wait for others to start
-//     (scheduler/lifecycle/held_queues). All arrivals and ends of an instant are followed by one pass
+//     (lifecycle/held_queues). All arrivals and ends of an instant are followed by one pass
 //     of the policy at that instant, or, with rounds, at the next multiple of their length.
 //   - A job that is stopped stands in the queue by its submission, and falls back to its
 //     checkpoint.

@@ -72,8 +72,8 @@ TEST(HeldQueues, HaveNoSteadyStateWhenTheyAreTooShort) {
   EXPECT_FALSE(run_jobs(jobs, ClusterState(1, 4), fcfs_first_fit()).counters.steady);
 }
 
-// B leaves the queue at 5 s as it is cancelled, so that D comes then. E, which is held, is cancelled
-// at 6 s: when C starts, at 10 s, F comes in its place.
+// B leaves the queue at 5 s as it is cancelled, so that D comes then. E, which is held, is
+// cancelled at 6 s: when C starts, at 10 s, F comes in its place.
 TEST(HeldQueues, SubmitAJobWheneverOneIsCancelled) {
   std::vector<JobSpec> jobs;
   for (const char* name : {"A", "B", "C", "D", "E", "F"}) jobs.push_back(job(name, 0, 4, Duration::s(10)));
