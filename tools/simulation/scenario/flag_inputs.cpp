@@ -53,7 +53,7 @@ void fill_jobs_from_flags(Loading& loading, bool is_mode_open) {
     loading.attempt([&] {
       const FileAndFormat jobs = split_format(flags.jobs);
       JobTrace trace = read_trace(scenario, jobs.file, jobs.format, flags.jobs_options, false, SourcePlace::named(jobs.file));
-      loading.traces.push_back({std::move(trace), jobs.file, {}, flags.skip_larger_jobs});
+      loading.traces.push_back({.trace = std::move(trace), .path = jobs.file, .skips_larger_jobs = flags.skip_larger_jobs});
     });
   }
   if (!flags.workload.empty()) {

@@ -32,8 +32,8 @@ struct TraceUnderRules {
   JobTrace trace;
   std::string path;
   std::vector<JobRule> rules = {};
-  std::uint32_t queue = 0;         ///< so many of its jobs wait at a time; 0: as their times say
   bool skips_larger_jobs = false;  ///< jobs larger than the cluster are left out, no error
+  std::uint32_t queue = 0;         ///< so many of its jobs wait at a time; 0: as their times say
 };
 
 struct Loading {
