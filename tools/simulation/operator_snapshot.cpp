@@ -327,7 +327,7 @@ LoadedSnapshot read_operator_snapshot(const OperatorFlags& flags) {
   // Who tells its GPUs goes first; the others get of what is left.
   std::vector<const SlurmJob*> order;
   for (const SlurmJob& job : listed.jobs) order.push_back(&job);
-  std::ranges::stable_partition(order, [](const SlurmJob* job) { return tells_indices(*job); });
+  std::stable_partition(order.begin(), order.end(), [](const SlurmJob* job) { return tells_indices(*job); });
   Occupancy occupancy(cluster, nodes);
   std::vector<bool> is_out(cluster.gpu_count(), false);
   std::uint64_t without_limit = 0;

@@ -210,7 +210,8 @@ class SlurmRunner {
 
   [[noreturn]] void fail_of_tasks(const std::string& after, std::uint64_t missing) const {
     std::string told;
-    for (const auto& [end, count] : ends()) {
+    for (const auto& entry : ends()) {
+      const std::string& end = entry.first;
       const auto ended_with = [&](int status) { return end.ends_with(fmt::format(" {}:0", status)); };
       // Without its folder a task's log cannot be opened, which Slurm tells as 0:53.
       if (ended_with(exit_no_folder) || end.ends_with(" 0:53")) {
@@ -226,7 +227,7 @@ class SlurmRunner {
              is_study ? "keep the study where all nodes see it by the same path"
                       : "install weft where all nodes see it by the same path");
       }
-      told += fmt::format("{}{} {}", told.empty() ? "" : ", ", count, end);
+      told += fmt::format("{}{} {}", told.empty() ? "" : ", ", entry.second, end);
     }
     fail("slurm-tasks-died",
          fmt::format("after {}, {} missing{}", after, counted(missing, "run is", "runs are"),

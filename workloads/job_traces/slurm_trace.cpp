@@ -10,6 +10,7 @@
 #include "core/text/about_option.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/plain_number.hpp"
+#include "workloads/dag/limits.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 
 namespace weft {

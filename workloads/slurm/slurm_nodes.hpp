@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
 #include "core/text/source_text.hpp"
 
 namespace weft {
