@@ -116,7 +116,7 @@ std::optional<Duration> assumed_run(const SlurmJob& job, double share, const std
   const std::optional<Duration> elapsed = between(*job.start, *now);
   if (!elapsed || *elapsed > op_duration_max) return std::nullopt;
   if (shared > *elapsed) return shared;
-  return std::max(*job.time_limit, *elapsed + Duration::s(60));
+  return *elapsed < *job.time_limit ? *job.time_limit : *elapsed + Duration::s(60);
 }
 
 double read_limit_share(const JobTraceOptions& options, double fallback) {

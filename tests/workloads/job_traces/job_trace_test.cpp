@@ -220,7 +220,7 @@ TEST(Muri, GoesByMeasuredIterationsWhereTheyAreGiven) {
 }
 
 TEST(JobTraceReader, KnowsItsFormats) {
-  EXPECT_EQ(job_trace_formats().size(), 8U);
+  EXPECT_EQ(job_trace_formats().size(), 11U);
   const TemporaryFolder folder;
   const std::string path = folder.write("j.csv", "job,submit_s,gpus,run_s\na,0,1,1\n");
   EXPECT_EQ(load_job_trace(path, "").jobs.size(), 1U);
