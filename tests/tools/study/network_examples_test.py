@@ -8,6 +8,7 @@ Some points of each are run, as its own axes have them.
 """
 
 import csv
+import os
 import pathlib
 import shutil
 import subprocess
@@ -127,6 +128,9 @@ def oversubscription_price(studies):
 
 
 def main():
+    if "WEFT_LONG_TESTS" not in os.environ:
+        print("takes minutes: tools/test --long has it")
+        sys.exit(77)
     studies = Studies(sys.argv[1])
     for finding in (queue_pairs_size, queue_pairs_sharing, buffers_aggregation, buffers_spine, analytical_or_simulated, exposed_network,
                     oversubscription_price):
