@@ -27,7 +27,7 @@ alignment { gpus: CLUSTER term { name: "T" coefficient: 1 } }
 RUNS = [
     ("packets", PACKETS, ["--mode=packet", "--sample=1us", "--set=packet.watchdog=1ms", "--no-flow-comparison"]),
     ("events", EVENTS, []),
-    ("flows", FLOWS, ["--profile=profile.textproto", "--align"]),
+    ("flows", FLOWS, ["--profile=profile.textproto", "--align", "--report"]),
 ]
 
 
