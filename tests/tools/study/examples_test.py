@@ -54,7 +54,9 @@ class Studies(unittest.TestCase):
         )
         once, twice = ({name: float(row[name]) for name in row if name.startswith("steady.")} for row in rows)
         # Of 2,000 jobs those from the 501st start on, until 500 are left.
-        self.assertEqual((once["steady.starts"], twice["steady.starts"]), (1000, 1000))
+        # Several may start at the last instant.
+        for size in (once, twice):
+            self.assertAlmostEqual(size["steady.starts"], 1000, delta=3)
         self.assertAlmostEqual(twice["steady.mean_wait_s"] / once["steady.mean_wait_s"], 0.5, delta=0.1)
         self.assertAlmostEqual(twice["steady.mean_stranded_gpus"] / once["steady.mean_stranded_gpus"], 1, delta=0.3)
 
