@@ -29,7 +29,7 @@ build_packages=(
 )
 # The page of reports is built by npm. Where there is one already, Debian's four hundred packages of it are left alone.
 command -v npm >/dev/null || build_packages+=(nodejs npm)
-# What tries the page in a browser: 400 MB, so that only --long asks for it. Where it is there, every run has the test.
+# What tries the page in a browser: 400 MB, so that only --long asks for it, and has the test.
 browser_packages=(chromium)
 # What the house checks and the documents need on top, and what links faster.
 test_packages=(clang-format jq lld mkdocs python3)
