@@ -24,7 +24,10 @@ namespace weft {
 
 namespace {
 
-constexpr double never_limits = 1000;
+/// How much faster links are that never limit anything. Switches of packet mode need headroom that
+/// grows with the rates of their ports, so that they could not have as much.
+double never_limits(const Scenario& scenario) { return scenario.mode == Mode::packet ? 10 : 1000; }
+
 constexpr double longer_than_the_mean = 1.001;
 
 /// Another op in the place of each.
@@ -181,9 +184,9 @@ void add_tiers(const Scenario& scenario, std::vector<Ideal>& ideals) {
     std::vector<LinkId>& side = tier.starts_with("host ") ? inside : outside;
     side.insert(side.end(), links.begin(), links.end());
   }
-  if (!outside.empty()) ideals.push_back(faster_links(scenario, outside, never_limits, "tier", "all between hosts"));
-  if (!inside.empty()) ideals.push_back(faster_links(scenario, inside, never_limits, "tier", "all inside hosts"));
-  for (const auto& [tier, links] : tiers) ideals.push_back(faster_links(scenario, links, never_limits, "tier", tier));
+  if (!outside.empty()) ideals.push_back(faster_links(scenario, outside, never_limits(scenario), "tier", "all between hosts"));
+  if (!inside.empty()) ideals.push_back(faster_links(scenario, inside, never_limits(scenario), "tier", "all inside hosts"));
+  for (const auto& [tier, links] : tiers) ideals.push_back(faster_links(scenario, links, never_limits(scenario), "tier", tier));
 }
 
 void add_jobs(const Scenario& scenario, std::vector<Ideal>& ideals) {

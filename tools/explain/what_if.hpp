@@ -12,7 +12,7 @@
 //            wait for each other; sends carry nothing, but are still waited for
 //   host     a host that is slower than nominal computes at nominal speed
 //   role     a role that computes longer than the mean rank takes as long as that one
-//   tier     links of a tier never limit anything (a thousand times their rate)
+//   tier     links of a tier never limit anything (a thousand times their rate; ten in packet mode)
 //   link     likewise one link
 //   job      another job is not there
 // A gain is what a job's time loses against the run as it is. Gains of two things at once are not

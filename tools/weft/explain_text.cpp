@@ -121,11 +121,15 @@ std::string what_if_text(const Explanation& explanation) {
   for (std::size_t i = 0; i < std::min(explanation.what_ifs.size(), what_ifs_shown); ++i) {
     const WhatIfRow& row = explanation.what_ifs[i];
     rows.push_back({row.kind, row.what});
-    if (!row.error.empty()) rows.back().push_back("failed: " + row.error);
+    if (!row.error.empty()) rows.back().push_back("failed");
     for (std::size_t k = 0; k < jobs && row.error.empty(); ++k)
       rows.back().push_back(gain_text(row.gains_s[k], explanation.times[k].seconds));
   }
   text += aligned_rows(rows, "  ");
+  for (std::size_t i = 0; i < std::min(explanation.what_ifs.size(), what_ifs_shown); ++i) {
+    const WhatIfRow& row = explanation.what_ifs[i];
+    if (!row.error.empty()) text += fmt::format("  {} failed: {}\n", row.what, row.error);
+  }
   if (explanation.what_ifs.size() > what_ifs_shown)
     text += fmt::format("  and {}: --json and --out have them\n",
                         counted(explanation.what_ifs.size() - what_ifs_shown, "other", "others"));
