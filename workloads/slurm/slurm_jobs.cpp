@@ -226,17 +226,23 @@ std::string requested_by_squeue(const JsonEntry& entry) {
 
 bool is_given(const std::string& text) { return !text.empty() && text != "(null)" && text != "0"; }
 
+/// Of an entry that `command` printed with --json; says what is wrong where it has none.
+bool read_job_id(const JsonEntry& entry, const char* command, RawJob& raw, Collector& collector) {
+  raw.job.line = entry.line();
+  raw.job.place = entry.place("job_id");
+  const std::optional<std::uint64_t> number = entry.number("job_id");
+  if (number) {
+    raw.job.id = fmt::to_string(*number);
+  } else {
+    collector.fault(raw, "missing-field", "this job has no job_id", fmt::format("take what `{} --json` prints", command));
+  }
+  return number.has_value();
+}
+
 void read_squeue_entry(const JsonEntry& entry, Collector& collector) {
   RawJob raw;
   SlurmJob& job = raw.job;
-  job.line = entry.line();
-  job.place = entry.place("job_id");
-  const std::optional<std::uint64_t> number = entry.number("job_id");
-  if (!number) {
-    collector.fault(raw, "missing-field", "this job has no job_id", "take what `squeue --json` prints");
-    return;
-  }
-  job.id = fmt::to_string(*number);
+  if (!read_job_id(entry, "squeue", raw, collector)) return;
   const std::string array = entry.text("array_job_id");
   const std::string tasks = entry.text("array_task_string");
   const std::string heterogeneous = entry.text("het_job_id");
@@ -286,14 +292,7 @@ std::string resources_of_list(const JsonEntry& entry, std::string_view path) {
 void read_sacct_entry(const JsonEntry& entry, Collector& collector) {
   RawJob raw;
   SlurmJob& job = raw.job;
-  job.line = entry.line();
-  job.place = entry.place("job_id");
-  const std::optional<std::uint64_t> number = entry.number("job_id");
-  if (!number) {
-    collector.fault(raw, "missing-field", "this job has no job_id", "take what `sacct --json` prints");
-    return;
-  }
-  job.id = fmt::to_string(*number);
+  if (!read_job_id(entry, "sacct", raw, collector)) return;
   const std::string array = entry.text("array/job_id");
   const std::string tasks = entry.text("array/task");
   const std::string heterogeneous = entry.text("het/job_id");
