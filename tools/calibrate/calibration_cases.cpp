@@ -121,6 +121,23 @@ CalibrationCases with_tables(std::vector<CalibrationCase> cases, const std::vect
   return {std::move(cases), MeasuredTables(std::move(tables)), std::move(notes)};
 }
 
+CalibrationCases read_cases(const std::string& cases, const std::vector<std::string>& measured, const RunFlags& flags) {
+  if (!cases.empty()) {
+    const std::vector<CaseFiles> files = read_case_files(cases);
+    return with_tables(load_scenarios(files, flags), files);
+  }
+  Scenario scenario = load_scenario(flags);
+  std::vector<MeasuredTimes> tables;
+  for (const std::string& file : measured) tables.push_back(read_measured_file(file));
+  return one_case(std::move(scenario), std::move(tables));
+}
+
+MatchBy match_called(std::string_view name) {
+  if (name == "id") return MatchBy::flow_id;
+  if (name == "input_row") return MatchBy::input_row;
+  return name == "ends" ? MatchBy::ends : MatchBy::automatic;
+}
+
 std::vector<double> weights_of(const CalibrationCases& all, const KindWeights& kinds) {
   std::vector<double> weights(all.measured.size());
   for (const CalibrationCase& one : all.cases) {

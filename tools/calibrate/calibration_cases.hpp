@@ -9,6 +9,7 @@
 #include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibration/measured_times.hpp"
@@ -72,6 +73,13 @@ std::vector<CaseFiles> read_case_files(const std::string& path);
 std::vector<CalibrationCase> load_scenarios(const std::vector<CaseFiles>& files, const RunFlags& flags);
 /// Reads the tables, too. Throws InputError: what readers of tables do.
 CalibrationCases with_tables(std::vector<CalibrationCase> cases, const std::vector<CaseFiles>& files);
+
+/// All that a fit is held against: the file of cases, or without one the scenario of the flags and
+/// these tables. Throws what the functions above do.
+CalibrationCases read_cases(const std::string& cases, const std::vector<std::string>& measured, const RunFlags& flags);
+
+/// "id", "input_row", "ends"; automatic by any other name.
+MatchBy match_called(std::string_view name);
 
 /// Calls `of_time` with the numbers of a case's measured times.
 void for_times_of(const MeasuredTables& measured, const CalibrationCase& one, const auto& of_time) {

@@ -61,23 +61,6 @@ struct FinishedFit {
   std::vector<std::string> notes;
 };
 
-CalibrationCases cases_of(const RequestedFit& wanted) {
-  if (!wanted.cases.empty()) {
-    const std::vector<CaseFiles> files = read_case_files(wanted.cases);
-    return with_tables(load_scenarios(files, wanted.flags), files);
-  }
-  Scenario scenario = load_scenario(wanted.flags);
-  std::vector<MeasuredTimes> tables;
-  for (const std::string& file : wanted.measured) tables.push_back(read_measured_file(file));
-  return one_case(std::move(scenario), std::move(tables));
-}
-
-MatchBy match_of(const std::string& name) {
-  if (name == "id") return MatchBy::flow_id;
-  if (name == "input_row") return MatchBy::input_row;
-  return name == "ends" ? MatchBy::ends : MatchBy::automatic;
-}
-
 CalibrationOptions options_of(const RequestedFit& wanted) {
   const auto& module = find_module(searches(), wanted.search, SourcePlace::named("search"));
   ParamSet search{std::string(module.info.name), module.info.params};
@@ -94,7 +77,7 @@ CalibrationOptions options_of(const RequestedFit& wanted) {
   }
   options.lambda = wanted.lambda;
   options.hold_out = wanted.hold_out;
-  options.match = match_of(wanted.match);
+  options.match = match_called(wanted.match);
   options.drops_outliers = wanted.outliers == "drop";
   if (!wanted.align.empty()) options.align = wanted.align == "job" ? AlignedGpus::job : AlignedGpus::cluster;
   options.flow_mode_proposes = wanted.propose == "flow";
@@ -111,7 +94,7 @@ std::unique_ptr<FinishedFit> fit_wanted(const RequestedFit& wanted, const py::ob
     RequestedFit begun = wanted;
     std::optional<CalibrationProfile> from;
     if (!begun.profile.empty()) from = take_profile(begun.profile, begun.flags.settings);
-    auto fit = std::make_unique<FinishedFit>(FinishedFit{cases_of(begun), {}, {}, {}});
+    auto fit = std::make_unique<FinishedFit>(FinishedFit{read_cases(begun.cases, begun.measured, begun.flags), {}, {}, {}});
     const FitSpace space(fit->all.scenarios(), begun.fit, "fit");
     fit->notes = fit->all.notes;
     fit->notes.insert(fit->notes.end(), space.notes().begin(), space.notes().end());

@@ -5,10 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -30,20 +28,13 @@
 #include "tools/weft/calibrate_text.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
+#include "tools/weft/interrupt_guard.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/validators.hpp"
 
 namespace weft {
 
 namespace {
-
-/// Set by the first Ctrl-C; the second one ends the process at once.
-std::atomic<bool> told_to_stop{false};
-
-extern "C" void on_calibrate_interrupt(int signal) {
-  told_to_stop = true;
-  std::signal(signal, SIG_DFL);
-}
 
 struct CalibrateOptions {
   RunFlags flags;
@@ -77,12 +68,6 @@ struct CalibrateOptions {
 };
 
 ErrorScale scale_called(const std::string& name) { return name == "range" ? ErrorScale::range : ErrorScale::per_flow; }
-
-MatchBy match_called(const std::string& name) {
-  if (name == "id") return MatchBy::flow_id;
-  if (name == "input_row") return MatchBy::input_row;
-  return name == "ends" ? MatchBy::ends : MatchBy::automatic;
-}
 
 /// Nothing unless all of it is a finite number.
 std::optional<double> number_in(const std::string& text) {
@@ -148,34 +133,18 @@ std::vector<std::string> doubts(const CalibrationCases& all, const FitSpace& spa
   return notes;
 }
 
-CalibrationCases read_all(const CalibrateOptions& options) {
-  if (!options.cases.empty()) {
-    const std::vector<CaseFiles> files = read_case_files(options.cases);
-    return with_tables(load_scenarios(files, options.flags), files);
-  }
-  Scenario scenario = load_scenario(options.flags);
-  std::vector<MeasuredTimes> tables;
-  for (const std::string& file : options.measured) tables.push_back(read_measured_file(file));
-  return one_case(std::move(scenario), std::move(tables));
-}
-
 /// Shows how a search goes on, and ends it where the user or the clock says so.
 class SearchWatch {
  public:
-  SearchWatch(double minutes, bool is_quiet) : minutes_(minutes), shows_(stderr_is_terminal() && !is_quiet) {
-    std::signal(SIGINT, on_calibrate_interrupt);
-    std::signal(SIGTERM, on_calibrate_interrupt);
-  }
+  SearchWatch(double minutes, bool is_quiet) : minutes_(minutes), shows_(stderr_is_terminal() && !is_quiet) {}
   ~SearchWatch() {
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
     if (shows_) std::fprintf(stderr, "\r\033[K");
   }
   SearchWatch(const SearchWatch&) = delete;
   SearchWatch& operator=(const SearchWatch&) = delete;
 
   double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(); }
-  bool must_stop() const { return told_to_stop || (minutes_ > 0 && elapsed_s() > 60 * minutes_); }
+  bool must_stop() const { return interrupt_flag() || (minutes_ > 0 && elapsed_s() > 60 * minutes_); }
 
   void show(const CalibrationOptions::Progress& now) const {
     if (!shows_) return;
@@ -187,6 +156,7 @@ class SearchWatch {
   }
 
  private:
+  const InterruptGuard guard_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   double minutes_;
   bool shows_;
@@ -218,7 +188,7 @@ int nightly_command(CalibrateOptions options) {
   watch.emplace(options.minutes, options.quiet);
   CalibrationOptions fit = options_of(options, *watch);
   NightOptions how{date, options.accepts_drift, std::move(fit), options.flags.settings};
-  how.is_interrupted = [] { return told_to_stop.load(); };
+  how.is_interrupted = [] { return interrupt_flag().load(); };
   const NightResult night = run_night(config, how);
   watch.reset();
   if (!options.quiet) {
@@ -246,7 +216,7 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
   how.journal = options.out + ".candidates";
   std::optional<CalibrationProfile> begun_from;
   if (!options.profile.empty()) begun_from = take_profile(options.profile, options.flags.settings);
-  const CalibrationCases all = read_all(options);
+  const CalibrationCases all = read_cases(options.cases, options.measured, options.flags);
   const MeasuredTables& measured = all.measured;
   const FitSpace space(all.scenarios(), options.fit, "--fit");
   if (!options.quiet) {
@@ -307,7 +277,7 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
       std::fprintf(stderr,
                    "note: the search ended with --runs=%llu, not where nothing gets better; with more it goes on from there\n",
                    static_cast<unsigned long long>(options.runs));
-    if (result.stopped && !told_to_stop)
+    if (result.stopped && !interrupt_flag())
       std::fprintf(stderr, "note: the search ended with --minutes=%g; the same command goes on from there\n", options.minutes);
   }
   if (options.json) {
@@ -317,7 +287,7 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
     fmt::print("profile in {}\n", options.out);
   }
   std::fflush(stdout);
-  if (!result.stopped || !told_to_stop) return exit_done;
+  if (!result.stopped || !interrupt_flag()) return exit_done;
   std::fprintf(stderr, "interrupted: %s holds the best so far; the same command goes on from there\n", options.out.c_str());
   return exit_interrupted;
 }

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -21,20 +19,13 @@
 #include "tools/results/output_file.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/comparison_text.hpp"
+#include "tools/weft/interrupt_guard.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/validators.hpp"
 
 namespace weft {
 
 namespace {
-
-/// Set by the first Ctrl-C; the second one ends the process at once.
-std::atomic<bool> compare_interrupted{false};
-
-extern "C" void on_compare_interrupt(int signal) {
-  compare_interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
 
 struct CompareFlags {
   std::string a;
@@ -72,7 +63,7 @@ class Sides {
       RunFlags run;
       run.scenario_file = name;
       run.settings = settings;
-      SideRuns runs{.seeds = flags_.seeds, .threads = flags_.threads, .interrupt = &compare_interrupted, .progress = {}};
+      SideRuns runs{.seeds = flags_.seeds, .threads = flags_.threads, .interrupt = &interrupt_flag(), .progress = {}};
       runs.progress = [&](std::uint32_t done) { line_.show(fmt::format("{}: {} of {} seeds", name, done, flags_.seeds)); };
       ComparedSide made = run_side(run, runs);
       line_.clear();
@@ -96,13 +87,11 @@ int carry_out_compare(const CompareFlags& flags) {
   if (flags.report) check_report_place(flags.out);
   const ComparisonLimits limits{.threshold = share_of(flags.threshold), .figures = flags.metrics};
   Sides sides(flags);
-  std::signal(SIGINT, on_compare_interrupt);
-  std::signal(SIGTERM, on_compare_interrupt);
+  std::optional<InterruptGuard> guard(std::in_place);
   const ComparedSide a = sides.side(flags.a, flags.settings_a, "--set-a");
   const ComparedSide b = sides.side(flags.b, flags.settings_b, "--set-b");
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  if (compare_interrupted) {
+  guard.reset();
+  if (interrupt_flag()) {
     std::fputs("interrupted\n", stderr);
     return exit_interrupted;
   }

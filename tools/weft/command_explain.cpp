@@ -4,8 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -18,20 +16,13 @@
 #include "tools/explain/run_again.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/explain_text.hpp"
+#include "tools/weft/interrupt_guard.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/validators.hpp"
 
 namespace weft {
 
 namespace {
-
-/// Set by the first Ctrl-C; the second one ends the process at once.
-std::atomic<bool> explain_interrupted{false};
-
-extern "C" void on_explain_interrupt(int signal) {
-  explain_interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
 
 struct ExplainFlags {
   std::string run;
@@ -64,18 +55,16 @@ int carry_out_explain(const ExplainFlags& flags) {
   options.iteration = flags.iteration;
   options.what_ifs_max = flags.what_ifs;
   options.threads = flags.threads;
-  options.interrupt = &explain_interrupted;
+  options.interrupt = &interrupt_flag();
   ProgressLine line(stderr_is_terminal() && !flags.quiet);
   options.progress = [&line](const std::string& what, double share) {
     line.show(fmt::format("{:3.0f} % of {}", 100 * share, what));
   };
-  std::signal(SIGINT, on_explain_interrupt);
-  std::signal(SIGTERM, on_explain_interrupt);
+  std::optional<InterruptGuard> guard(std::in_place);
   const Explanation explanation = explain(flags_of(flags), options);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  guard.reset();
   line.clear();
-  if (explain_interrupted) {
+  if (interrupt_flag()) {
     std::fprintf(stderr, "interrupted\n");
     return exit_interrupted;
   }

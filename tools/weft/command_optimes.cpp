@@ -4,10 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -25,6 +23,7 @@
 #include "host/op_times/regressor_times.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/interrupt_guard.hpp"
 #include "tools/weft/operator_flags.hpp"
 #include "tools/weft/optimes_text.hpp"
 #include "tools/weft/progress.hpp"
@@ -33,14 +32,6 @@
 namespace weft {
 
 namespace {
-
-/// Set by the first Ctrl-C; the second one ends the process at once.
-std::atomic<bool> told_to_stop_fitting{false};
-
-extern "C" void on_fit_interrupt(int signal) {
-  told_to_stop_fitting = true;
-  std::signal(signal, SIG_DFL);
-}
 
 struct OptimesFlags {
   std::vector<std::string> samples;
@@ -87,14 +78,14 @@ int fit(const OptimesFlags& flags) {
       std::fflush(stderr);
     };
   }
-  how.stop = [] { return told_to_stop_fitting.load(); };
-  std::signal(SIGINT, on_fit_interrupt);
-  std::signal(SIGTERM, on_fit_interrupt);
+  how.stop = [] { return interrupt_flag().load(); };
+  std::optional<InterruptGuard> guard(std::in_place);
   std::optional<RegressorProfile> profile;
   try {
     profile = fit_regressors(samples, how);
   } catch (const SearchStopped&) {
   }
+  guard.reset();
   if (shows) std::fprintf(stderr, "\r\033[K");
   if (!profile) {
     std::fprintf(stderr, "interrupted: no profile was written\n");

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "tools/results/results_folder.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
+#include "tools/weft/interrupt_guard.hpp"
 #include "tools/weft/job_trace_flags.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/requested_run.hpp"
@@ -25,14 +24,6 @@ namespace weft {
 
 namespace {
 
-/// Set by the first Ctrl-C; the second one ends the process at once.
-std::atomic<bool> interrupted{false};
-
-extern "C" void on_interrupt(int signal) {
-  interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
-
 struct CommandOptions {
   RequestedRun run;
   std::uint64_t seed = 1;
@@ -43,8 +34,9 @@ struct CommandOptions {
 int simulate(CommandOptions options, bool seed_given) {
   if (seed_given) options.run.flags.seed = options.seed;
   std::optional<ProgressLine> progress;
+  std::optional<InterruptGuard> guard;
   RunWatch watch;
-  watch.interrupt = &interrupted;
+  watch.interrupt = &interrupt_flag();
   watch.progress = [&progress](const RunState& state) { progress->update(state); };
   if (!options.quiet) {
     watch.on_note = [&progress](const std::string& note) {
@@ -54,12 +46,10 @@ int simulate(CommandOptions options, bool seed_given) {
   }
   watch.on_read = [&] {
     progress.emplace(stderr_is_terminal() && !options.quiet);
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
+    guard.emplace();
   };
   const RequestedOutcome outcome = carry_out(options.run, nullptr, watch);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  guard.reset();
   progress.reset();
   const RunSummary& summary = outcome.summary;
   if (!options.quiet) {

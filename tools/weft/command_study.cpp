@@ -8,7 +8,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -30,6 +29,7 @@
 #include "tools/study/slurm_backend.hpp"
 #include "tools/study/study_runner.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/interrupt_guard.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/study_text.hpp"
 #include "tools/weft/validators.hpp"
@@ -37,14 +37,6 @@
 namespace weft {
 
 namespace {
-
-/// Set by the first Ctrl-C; the second one ends the process at once.
-std::atomic<bool> study_interrupted{false};
-
-extern "C" void on_study_interrupt(int signal) {
-  study_interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
 
 struct StudyFlags {
   std::string file;
@@ -108,7 +100,7 @@ StudyResult carry_out_on_slurm(const Study& study, const StudyFlags& flags, cons
   options.tasks = flags.slurm_tasks;
   options.threads = std::max(flags.threads, 1U);
   options.arguments = flags.slurm_arguments;
-  options.interrupt = &study_interrupted;
+  options.interrupt = &interrupt_flag();
   std::string array;
   options.progress = [&](const SlurmProgress& progress) {
     line.show(slurm_progress_text(progress));
@@ -124,7 +116,7 @@ int carry_out_study(const StudyFlags& flags) {
   StudyOptions options;
   options.out = flags.out.empty() ? study.name : flags.out;
   options.threads = flags.threads;
-  options.interrupt = &study_interrupted;
+  options.interrupt = &interrupt_flag();
   take_share(flags.points, options);
   if (flags.report) check_report_place(options.out);
   if (!flags.time_limit.empty()) {
@@ -143,17 +135,15 @@ int carry_out_study(const StudyFlags& flags) {
   };
   ProgressLine line(stderr_is_terminal() && !flags.quiet);
   options.progress = [&line](const StudyProgress& progress) { line.show(study_progress_text(progress, line.elapsed_s())); };
-  std::signal(SIGINT, on_study_interrupt);
-  std::signal(SIGTERM, on_study_interrupt);
+  std::optional<InterruptGuard> guard(std::in_place);
   const StudyResult result = flags.backend.empty() ? run_study(study, options) : carry_out_on_slurm(study, flags, options, line);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  guard.reset();
   line.clear();
   if (!flags.quiet) {
     for (const std::string& note : study_notes(result)) std::fprintf(stderr, "note: %s\n", note.c_str());
   }
   std::cout << (flags.json ? study_json(study, result).dump(2) + "\n" : study_page(study, result));
-  if (study_interrupted) {
+  if (interrupt_flag()) {
     std::fprintf(stderr, "interrupted: %s had not ended; --resume goes on\n", counted(result.missing(), "run", "runs").c_str());
     return exit_interrupted;
   }
