@@ -72,7 +72,8 @@ CapturedCommand run_captured(const std::vector<std::string>& command, const std:
   while (waitpid(process, &status, 0) == -1) {
     if (errno != EINTR) failed(errno);
   }
-  CapturedCommand result{WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), output.text(), errors.text()};
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  CapturedCommand result{signal != 0 ? 128 + signal : WEXITSTATUS(status), signal, output.text(), errors.text()};
   while (result.errors.ends_with('\n')) result.errors.pop_back();
   return result;
 }

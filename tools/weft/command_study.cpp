@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft study`: one question, asked of many runs.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -26,6 +20,7 @@
 #include "core/text/plain_number.hpp"
 #include "core/values/units.hpp"
 #include "tools/report/report_page.hpp"
+#include "tools/study/captured_command.hpp"
 #include "tools/study/slurm_backend.hpp"
 #include "tools/study/study_runner.hpp"
 #include "tools/weft/commands.hpp"
@@ -67,29 +62,15 @@ void take_share(const std::string& text, StudyOptions& options) {
   options.shares = *shares;
 }
 
-/// Starts this program with other words, without its output. "": it ended as it should; a run that
-/// failed leaves its error itself.
-std::string run_self(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = {"/proc/self/exe"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t process = 0;
-  const int error = posix_spawn(&process, words.front().c_str(), &actions, nullptr, pointers.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return fmt::format("the run's process cannot be started: {}", std::strerror(error));
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    return fmt::format("the run's process was killed by signal {}{}", signal, signal == SIGKILL ? ", as by a lack of memory" : "");
-  }
-  return fmt::format("the run's process ended with status {} and left no result", WEXITSTATUS(status));
+/// Starts this program with other words, without what it prints but for errors. Says how it ended; a
+/// run that failed leaves its error itself.
+std::string run_self(std::vector<std::string> words) {
+  words.insert(words.begin(), "/proc/self/exe");
+  const CapturedCommand run = run_captured(words, "measure_machine");
+  if (!run.errors.empty()) std::fprintf(stderr, "%s\n", run.errors.c_str());
+  if (run.signal == 0) return fmt::format("the run's process ended with status {} and left no result", run.status);
+  return fmt::format("the run's process was killed by signal {}{}", run.signal,
+                     run.signal == SIGKILL ? ", as by a lack of memory" : "");
 }
 
 /// On the nodes of a cluster; tells in lines of its own where stderr is no terminal.
