@@ -62,8 +62,8 @@ void take_share(const std::string& text, StudyOptions& options) {
   options.shares = *shares;
 }
 
-/// Starts this program with other words, without what it prints but for errors. Says how it ended; a
-/// run that failed leaves its error itself.
+/// Starts this program with other words, without what it prints but for errors. Says how it ended;
+/// a run that failed leaves its error itself.
 std::string run_self(std::vector<std::string> words) {
   words.insert(words.begin(), "/proc/self/exe");
   const CapturedCommand run = run_captured(words, "measure_machine");
