@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -100,7 +101,10 @@ class Explainer {
       if (!scenario_.flows) time.path = critical_path(*run, blame, *job, iteration_of(*run, *job));
       if (run->tape().has_limits()) add_links(*run, time.job == mean_transfer ? mean_of_transfers(run->tape()) : job->ends, time);
     }
-    if (run->tape().has_limits() && options_.what_ifs_max > 0) try_links();
+    if (run->tape().has_limits() && options_.what_ifs_max > 0) {
+      try_links();
+      idealise_best_links();
+    }
   }
 
   /// Packet mode.
@@ -115,6 +119,13 @@ class Explainer {
     std::ranges::stable_sort(blame, {}, [](const JobQueueBlame& one) { return -one.lost_s; });
     const auto name = [&](JobId job) { return job.is_none() ? scenario_.flows->name : scenario_.jobs[job.index()].name; };
     const Topology& topology = *scenario_.topology;
+    std::map<LinkId, double> lost_at;
+    for (const JobQueueBlame& one : blame) lost_at[one.link] += one.lost_s;
+    std::vector<std::pair<double, LinkId>> worst;
+    for (const auto& [link, lost_s] : lost_at) worst.emplace_back(-lost_s, link);
+    std::ranges::sort(worst);
+    worst.resize(std::min(worst.size(), links_tried));
+    for (const auto& [lost_s, link] : worst) links_to_idealise_.emplace_back(topology.link_name(link), std::vector{link});
     for (const JobQueueBlame& one : blame) {
       NamedBlame row{topology.link_name(one.link), name(one.waits), name(one.blamed), "", one.lost_s};
       if (one.is_pause) row.pause = one.paused_by.is_none() ? "a host" : topology.link_name(one.paused_by);
@@ -244,8 +255,26 @@ class Explainer {
     }
   }
 
+  /// The first of each job that have no link in common, until a quarter of the runs are theirs.
+  void idealise_best_links() {
+    std::set<LinkId> taken;
+    for (std::size_t t = 0; t < std::min(result_.times.size(), best_.size()); ++t) {
+      std::size_t of_job = 0;
+      for (std::size_t i = 0; i < best_[t].links.size() && of_job < links_tried; ++i) {
+        if (4 * links_to_idealise_.size() >= options_.what_ifs_max) return;
+        const std::vector<LinkId>& links = best_[t].links[i];
+        if (std::ranges::any_of(links, [&](LinkId link) { return taken.contains(link); })) continue;
+        taken.insert(links.begin(), links.end());
+        links_to_idealise_.emplace_back(result_.times[t].links[i].what, links);
+        ++of_job;
+      }
+    }
+  }
+
   void try_ideals() {
-    std::vector<Ideal> ideals = ideals_of(scenario_);
+    std::vector<Ideal> ideals;
+    for (const auto& [what, links] : links_to_idealise_) ideals.push_back(ideal_links(scenario_, links, "link", what));
+    std::ranges::move(ideals_of(scenario_), std::back_inserter(ideals));
     if (ideals.size() > options_.what_ifs_max) {
       result_.what_ifs_left_out = ideals.size() - options_.what_ifs_max;
       ideals.resize(options_.what_ifs_max);
@@ -284,6 +313,7 @@ class Explainer {
     std::vector<std::vector<LinkId>> tiers;
   };
   std::vector<Candidates> best_;  ///< by explained time
+  std::vector<std::pair<std::string, std::vector<LinkId>>> links_to_idealise_;
   Explanation result_;
 };
 

@@ -184,9 +184,9 @@ void add_tiers(const Scenario& scenario, std::vector<Ideal>& ideals) {
     std::vector<LinkId>& side = tier.starts_with("host ") ? inside : outside;
     side.insert(side.end(), links.begin(), links.end());
   }
-  if (!outside.empty()) ideals.push_back(faster_links(scenario, outside, never_limits(scenario), "tier", "all between hosts"));
-  if (!inside.empty()) ideals.push_back(faster_links(scenario, inside, never_limits(scenario), "tier", "all inside hosts"));
-  for (const auto& [tier, links] : tiers) ideals.push_back(faster_links(scenario, links, never_limits(scenario), "tier", tier));
+  if (!outside.empty()) ideals.push_back(ideal_links(scenario, outside, "tier", "all between hosts"));
+  if (!inside.empty()) ideals.push_back(ideal_links(scenario, inside, "tier", "all inside hosts"));
+  for (const auto& [tier, links] : tiers) ideals.push_back(ideal_links(scenario, links, "tier", tier));
 }
 
 void add_jobs(const Scenario& scenario, std::vector<Ideal>& ideals) {
@@ -243,6 +243,10 @@ Ideal faster_links(const Scenario& scenario, std::span<const LinkId> links, doub
     rates.emplace_back(link, Bandwidth::bps(std::llround(bps)));
   }
   return {std::move(kind), std::move(what), [rates](Scenario& changed) { changed.topology = with_rates(changed.topology, rates); }};
+}
+
+Ideal ideal_links(const Scenario& scenario, std::span<const LinkId> links, std::string kind, std::string what) {
+  return faster_links(scenario, links, never_limits(scenario), std::move(kind), std::move(what));
 }
 
 std::vector<Ideal> ideals_of(const Scenario& scenario) {

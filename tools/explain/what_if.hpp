@@ -13,7 +13,7 @@
 //   host     a host that is slower than nominal computes at nominal speed
 //   role     a role that computes longer than the mean rank takes as long as that one
 //   tier     links of a tier never limit anything (a thousand times their rate; ten in packet mode)
-//   link     likewise one link
+//   link     likewise one link, or those that limit the same flows as that one
 //   job      another job is not there
 // A gain is what a job's time loses against the run as it is. Gains of two things at once are not
 // their sums.
@@ -44,6 +44,8 @@ struct Ideal {
 
 /// Ops, hosts, roles, tiers and jobs, in this order, as far as the scenario has them.
 std::vector<Ideal> ideals_of(const Scenario& scenario);
+/// Links that never limit anything, as those of a tier.
+Ideal ideal_links(const Scenario& scenario, std::span<const LinkId> links, std::string kind, std::string what);
 /// Links run `times` as fast.
 Ideal faster_links(const Scenario& scenario, std::span<const LinkId> links, double times, std::string kind, std::string what);
 

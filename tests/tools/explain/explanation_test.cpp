@@ -96,6 +96,25 @@ TEST(Explanation, TwoFlowsIntoOneHostWaitForEachOther) {
   EXPECT_NEAR(explanation.times[0].links[0].gain_s, 0.1 * explanation.times[0].seconds, 1e-3 * explanation.times[0].seconds);
   EXPECT_NEAR(*explanation.times[0].links[0].tried_s, (1 - 1 / 1.1) * explanation.times[0].seconds,
               1e-3 * explanation.times[0].seconds);
+  // With that link out of the way both move at the rate of their own hosts: twice as fast.
+  const auto ideal = std::ranges::find(explanation.what_ifs, "link", &WhatIfRow::kind);
+  ASSERT_NE(ideal, explanation.what_ifs.end());
+  EXPECT_EQ(ideal->what, "leaf0->host2/gpu0");
+  EXPECT_NEAR(ideal->gains_s[0], explanation.times[0].seconds / 2, 1e-3 * explanation.times[0].seconds);
+}
+
+// Expectation: in packet mode, too, the link at which packets wait is found, and without it two
+// flows of 4 MB to one host end in about half the time.
+TEST(Explanation, TheLinkAtWhichPacketsWaitIsWhatWouldHelp) {
+  const ScratchFolder folder;
+  RunFlags flags = flags_of(folder, four_hosts);
+  flags.flows = folder.write("flows.txt", "2\n0 2 3 100 4000000 0\n1 2 3 101 4000000 0\n") + ":hpcc";
+  flags.mode = "packet";
+  const Explanation explanation = explain(flags, {});
+  const auto ideal = std::ranges::find(explanation.what_ifs, "link", &WhatIfRow::kind);
+  ASSERT_NE(ideal, explanation.what_ifs.end());
+  EXPECT_EQ(ideal->what, "leaf0->host2/gpu0");
+  EXPECT_NEAR(ideal->gains_s[0], explanation.times[0].seconds / 2, 0.1 * explanation.times[0].seconds);
 }
 
 // Expectation: what flows lose, by link and job, is what they take beyond what they would alone, as
