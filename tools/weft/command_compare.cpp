@@ -17,6 +17,7 @@
 #include "tools/compare/comparison.hpp"
 #include "tools/report/report_page.hpp"
 #include "tools/results/output_file.hpp"
+#include "tools/simulation/run_again.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/comparison_text.hpp"
 #include "tools/weft/interrupt_guard.hpp"
@@ -59,22 +60,26 @@ class Sides {
   explicit Sides(const CompareFlags& flags) : flags_(flags), line_(stderr_is_terminal()) {}
 
   ComparedSide side(const std::string& name, const std::vector<std::string>& settings, const char* settings_flag) {
-    if (!std::filesystem::is_directory(name) && std::filesystem::exists(name)) {
+    const bool is_folder = is_results_folder(name);
+    const bool is_to_run = flags_.seeds > 1 || !settings.empty();
+    if (is_folder && is_to_run && std::filesystem::exists(std::filesystem::path(name) / "study.json"))
+      fail("unused-flag", fmt::format("{} is a study, whose replicates are its seeds", name),
+           SourcePlace::named(flags_.seeds > 1 ? "--seeds" : settings_flag), "compare it as it is, or give scenarios");
+    if ((is_folder && is_to_run) || (!is_folder && std::filesystem::exists(name))) {
       RunFlags run;
-      run.scenario_file = name;
-      run.settings = settings;
+      if (is_folder) {
+        run = flags_of_results(name);
+      } else {
+        run.scenario_file = name;
+      }
+      run.settings.insert(run.settings.end(), settings.begin(), settings.end());
       SideRuns runs{.seeds = flags_.seeds, .threads = flags_.threads, .interrupt = &interrupt_flag(), .progress = {}};
       runs.progress = [&](std::uint32_t done) { line_.show(fmt::format("{}: {} of {} seeds", name, done, flags_.seeds)); };
       ComparedSide made = run_side(run, runs);
       line_.clear();
+      made.name = name;
       return made;
     }
-    if (!settings.empty())
-      fail("unused-flag", fmt::format("{} is of a scenario, and {} is a folder", settings_flag, name),
-           SourcePlace::named(settings_flag), "give the scenario in its place");
-    if (flags_.seeds > 1)
-      fail("unused-flag", fmt::format("{} is a folder of one run", name), SourcePlace::named("--seeds"),
-           "give the scenario in its place, which is run once for each seed");
     return read_side(name);
   }
 
@@ -121,12 +126,14 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->type_name("A")
       ->required();
   command->add_option("b", flags->b, "What is held against it")->type_name("B")->required();
-  command->add_option("--seeds", flags->seeds, "Run scenarios with the seeds 1 to N, and tell differences from chance")
+  command
+      ->add_option("--seeds", flags->seeds,
+                   "Run both with the seeds 1 to N, and tell differences from chance; a run's folder is run again from its inputs")
       ->type_name("N")
       ->check(whole_number<std::uint32_t>(1, 10'000))
       ->capture_default_str();
-  command->add_option("--set-a", flags->settings_a, "Of the scenario A, as --set of weft run")->type_name("module.param=value");
-  command->add_option("--set-b", flags->settings_b, "Of the scenario B")->type_name("module.param=value");
+  command->add_option("--set-a", flags->settings_a, "Run A with this, as --set of weft run")->type_name("module.param=value");
+  command->add_option("--set-b", flags->settings_b, "Run B with this")->type_name("module.param=value");
   command
       ->add_option("--threshold", flags->threshold,
                    "Changes up to this share do not count for the exit status; default: any change counts")
@@ -141,6 +148,7 @@ void add_compare_command(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  weft compare runs/before runs/after --threshold=2% --metric=makespan_s\n"
+      "  weft compare runs/before runs/after --seeds=10\n"
       "  weft compare studies/before studies/after\n"
       "  weft compare cluster.textproto cluster.textproto --set-b=packet.buffer=32MB --seeds=10\n"
       "Exit status: 0 where no change counts, 1 where one does. With several seeds a change counts if chance makes one as large\n"

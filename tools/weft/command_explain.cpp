@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tools/explain/explanation.hpp"
-#include "tools/explain/run_again.hpp"
+#include "tools/simulation/run_again.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/explain_text.hpp"
 #include "tools/weft/interrupt_guard.hpp"

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Critical paths, blame and what-ifs against closed forms, and folders of runs that cannot be run
-// again.
+// Critical paths, blame and what-ifs against closed forms.
 #include "tools/explain/explanation.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "tests/validation/scenario_run.hpp"
-#include "tools/explain/run_again.hpp"
-#include "tools/results/folder_sink.hpp"
 #include "tools/results/memory_sink.hpp"
 #include "tools/simulation/run_recording.hpp"
 
@@ -206,33 +202,6 @@ std::string code_of(const std::function<void()>& call) {
     return error.diagnostics().front().code;
   }
   return "";
-}
-
-TEST(Explanation, RunsThatCannotBeRunAgainAreRefused) {
-  const ScratchFolder folder;
-  const RunFlags flags = flags_of(folder, std::string(four_hosts) + "job { name: \"chain\" gpus: 2 workload { file: \"" +
-                                              chain(folder) + "\" } }\n" + "set { name: \"flow.queue_pairs\" value: \"2\" }\n");
-  const Scenario scenario = load_scenario(flags);
-  const std::filesystem::path out = folder.path() / "out";
-  {
-    FolderSink sink(out.string(), manifest_of(scenario, {}), folder_contents(scenario));
-    const RunSummary summary = run(scenario, sink, {}).summary;
-    sink.complete();
-    sink.finish(summary);
-  }
-  EXPECT_TRUE(is_results_folder(out.string()));
-  const RunFlags again = flags_of_results(out);
-  EXPECT_EQ(again.scenario_file, flags.scenario_file);
-  EXPECT_NE(std::ranges::find(again.settings, "flow.queue_pairs=2"), again.settings.end());
-  EXPECT_EQ(code_of([&] { flags_of_results(folder.path()); }), "not-results");
-  std::ofstream(folder.path() / "chain.textproto", std::ios::app) << "# another\n";
-  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "input-changed");
-  std::filesystem::remove(folder.path() / "chain.textproto");
-  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "input-missing");
-  std::filesystem::rename(out / "manifest.json", out / "manifest.json.partial");
-  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "unfinished-run");
-  std::ofstream(out / "manifest.json") << "[]";
-  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "bad-manifest");
 }
 
 TEST(Explanation, RefusesWhatItCannotExplain) {

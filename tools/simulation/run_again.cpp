@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/explain/run_again.hpp"
+#include "tools/simulation/run_again.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -86,11 +86,11 @@ void compare(const Json& before, const Json& now, const std::string& place) {
     if (found == hashes.end()) {
       fail("cannot-repeat",
            fmt::format("the run read {}, which its manifest alone does not lead to", input.at("path").get<std::string>()),
-           SourcePlace::named(place), "explain the scenario file instead, with the flags of the run");
+           SourcePlace::named(place), "give the scenario file instead, with the flags of the run");
     }
     if (found->second == input.at("sha256").get<std::string>()) continue;
     fail("input-changed", fmt::format("the run's {} has changed since", input.at("role").get<std::string>()),
-         SourcePlace::named(found->first), "run it again, and explain that; or give the file back its content");
+         SourcePlace::named(found->first), "run it again, and give that; or give the file back its content");
   }
   for (const auto& [module, parameters] : before.at("parameters").items()) {
     for (const auto& [name, parameter] : parameters.items()) {
@@ -100,7 +100,7 @@ void compare(const Json& before, const Json& now, const std::string& place) {
           modules != now.at("parameters").end() && modules->contains(name) && modules->at(name).at("value") == value;
       if (is_same) continue;
       fail("cannot-repeat", fmt::format("{}.{} was {} in the run, and would be another", module, name, value.dump()),
-           SourcePlace::named(place), "explain the scenario file instead, with the flags of the run");
+           SourcePlace::named(place), "give the scenario file instead, with the flags of the run");
     }
   }
 }
@@ -124,7 +124,7 @@ RunFlags flags_of_results(const std::filesystem::path& folder) {
   const Json summary = Json::parse(text_of_file(folder / "summary.json"), nullptr, false);
   if (summary.is_object() &&
       (summary.value("interrupted", false) || summary.contains("stopped_at_s") || summary.contains("standstill"))) {
-    fail("unfinished-run", "the run was cut off before its end, and what is explained is a whole one",
+    fail("unfinished-run", "the run was cut off before its end, and only a whole one can be repeated",
          SourcePlace::named(folder.string()), "run it to its end");
   }
   try {
@@ -132,7 +132,7 @@ RunFlags flags_of_results(const std::filesystem::path& folder) {
       if (!manifest.contains(option)) continue;
       fail("cannot-repeat",
            fmt::format("the run took its inputs with an option ({}) that its manifest has only the outcome of", option),
-           SourcePlace::named(path.string()), "explain a scenario file that says the same");
+           SourcePlace::named(path.string()), "give a scenario file that says the same");
     }
     check_inputs(manifest);
     RunFlags flags = flags_of(manifest);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Run again: the scenario of a results folder, read anew from the inputs that its manifest names.
 //
-// Where it sits: `weft explain RUN`, where RUN is a folder or a scenario file.
+// Where it sits: commands that take a folder or a scenario file and run it: `weft explain`, and
+// `weft compare` with several seeds.
 // Model: flags come from the manifest: inputs by role, mode, seed, policies, and each parameter
 // that is not at its default. What they load must have the same inputs, bit by bit, and the same
 // parameters; else the run cannot be repeated and that is said.
