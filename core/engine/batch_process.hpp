@@ -72,6 +72,8 @@ class alignas(64) BatchProcess final : public LogicalProcess {
   BatchProcess(LpId lp, const EntityDirectory& directory, std::span<EntityTurns> turns, std::span<const EntityId> members,
                Duration window_max);
 
+  /// From now on; it outlives the process. Port messages are not told of.
+  void watch(EventWatcher& watcher) { events_.watch(watcher); }
   void post_initial(Event event) override { events_.post_initial(event); }
   void receive(const Event& event) override { events_.receive(event); }
   void receive(std::span<const PortMessageTo> port_messages) override;

@@ -205,13 +205,15 @@ Engine EngineBuilder::build(EngineOptions options) && {
     state->turns[i].entity = directory.entities_[i].get();
     state->turns[i].id = EntityId(i);
   }
-  WEFT_CHECK(options.watcher == nullptr || (options.threads == 1 && !has_batch_nodes), "events are watched on one thread");
+  WEFT_CHECK(options.watcher == nullptr || options.threads == 1, "events are watched on one thread");
   for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
     state->slots[lp].weight = 0;
     for (const EntityId member : members[lp]) state->slots[lp].weight += weight_of(directory, member);
     std::unique_ptr<LogicalProcess>& process = state->slots[lp].process;
     if (batch_windows[lp]) {
-      process = std::make_unique<BatchProcess>(LpId(lp), directory, state->turns, members[lp], *batch_windows[lp]);
+      auto batches = std::make_unique<BatchProcess>(LpId(lp), directory, state->turns, members[lp], *batch_windows[lp]);
+      if (options.watcher != nullptr) batches->watch(*options.watcher);
+      process = std::move(batches);
     } else {
       auto events = partition.lp_count > 1 ? std::make_unique<EventProcess>(LpId(lp), directory, state->turns)
                                            : std::make_unique<EventProcess>(directory, state->turns);

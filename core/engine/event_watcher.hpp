@@ -4,7 +4,8 @@
 // Where it sits: EngineOptions names one, and every event process tells it. Without one a run pays
 // a test of a pointer per event.
 // Model: what is posted between two calls of on_handled() was posted by the first of the two
-// events. Initial events are posted by nobody.
+// events, but for what batch nodes post of windows. Initial events are posted by nobody; port
+// messages are no events.
 // Threads: one; the engine takes a watcher only on one thread.
 #pragma once
 

@@ -24,8 +24,6 @@ T& at_slot(std::vector<T>& all, std::size_t slot, const T& missing) {
 
 FlowTape::FlowTape(std::size_t records_max) : records_max_(records_max) {}
 
-void FlowTape::clear() { *this = FlowTape(records_max_); }
-
 void FlowTape::begin(const FlowLinkGraph& graph) {
   capacities_bps_.clear();
   for (std::uint32_t link = 0; link < graph.link_count(); ++link) capacities_bps_.push_back(graph.capacity(LinkId(link)));
@@ -63,14 +61,73 @@ void FlowTape::on_handled(const Event& event) {
   node.origin = node.flow != none ? node.flow : node.parent != none ? nodes_[node.parent].origin : none;
   current_ = static_cast<std::uint32_t>(nodes_.size());
   nodes_.push_back(node);
+  if (follows_packets_ && event.kind == transfer_start) begin_transfer(event);
 }
 
 void FlowTape::on_posted(const Event& event) {
   Posted posted{current_};
   if (told_.transfer != none && (event.kind == transfer_delivered || event.kind == transfer_sent)) {
     posted = {told_.parent, event.kind == transfer_sent ? told_.sent_by : told_.delivered_by, told_.transfer};
+  } else if (follows_packets_ && (event.kind == transfer_delivered || event.kind == transfer_sent)) {
+    posted = notice_of(event);
   }
   posted_[{event.key.sequence, event.key.source.index()}] = posted;
+}
+
+std::size_t FlowTape::TransferHash::operator()(const Transfer& transfer) const noexcept {
+  return mix64(QueuePairName(transfer, 0).hash() ^ transfer.tag << 32 ^ static_cast<std::uint64_t>(transfer.size.count()));
+}
+
+bool FlowTape::SameTransfer::operator()(const Transfer& a, const Transfer& b) const noexcept {
+  return QueuePairName(a, 0) == QueuePairName(b, 0) && a.tag == b.tag && a.size == b.size;
+}
+
+void FlowTape::begin_transfer(const Event& start) {
+  const auto transfer = start.payload_as<Transfer>();
+  entry_ = current_;
+  const std::uint32_t poster = nodes_[current_].parent;
+  const Time handed_over = nodes_[poster == none ? current_ : poster].event.key.time;
+  const std::uint32_t number = on_begins(transfer, FlowId::none(), handed_over, start.key.time, none);
+  const auto [last, is_first] = last_of_connection_.try_emplace(QueuePairName(transfer, 0), number);
+  if (!is_first) transfers_[number].behind = std::exchange(last->second, number);
+  Alike& alike = under_way_[transfer];
+  if (!is_control(transfer)) alike.to_send.push_back(number);
+  alike.to_deliver.push_back(number);
+  if (SwitchOperationName::is_one(transfer.destination)) last_member_[{transfer.destination, transfer.attempt}] = number;
+}
+
+FlowTape::Posted FlowTape::notice_of(const Event& notice) {
+  const auto transfer = notice.payload_as<Transfer>();
+  const auto alike = under_way_.find(transfer);
+  if (alike == under_way_.end()) return {};
+  const bool is_delivery = notice.kind == transfer_delivered;
+  std::deque<std::uint32_t>& waiting = is_delivery ? alike->second.to_deliver : alike->second.to_send;
+  if (waiting.empty()) return {};
+  std::uint32_t number = waiting.front();
+  waiting.pop_front();
+  if (alike->second.to_send.empty() && alike->second.to_deliver.empty()) under_way_.erase(alike);
+  if (is_delivery) {
+    transfers_[number].delivered = notice.key.time;
+    transfers_[number].is_over = true;
+  } else {
+    transfers_[number].left = notice.key.time;
+  }
+  // All members of an operation wait for the last one.
+  if (const auto last = last_member_.find({transfer.destination, transfer.attempt});
+      last != last_member_.end() && transfers_[last->second].start < notice.key.time)
+    number = last->second;
+  return {transfers_[number].entry, none, number};
+}
+
+void FlowTape::take_ideals(std::span<const FinishedTransfer> finished) {
+  std::unordered_map<Transfer, std::deque<Duration>, TransferHash, SameTransfer> ideals;
+  for (const FinishedTransfer& one : finished) ideals[one.transfer].push_back(one.ideal);
+  for (TransferRecord& record : transfers_) {
+    const auto found = ideals.find(record.transfer);
+    if (!record.is_over || found == ideals.end() || found->second.empty()) continue;
+    record.ideal = found->second.front();
+    found->second.pop_front();
+  }
 }
 
 void FlowTape::next_enters() {

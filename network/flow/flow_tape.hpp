@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flow tape: a record of a run in flow mode that causes and sensitivities can be read from.
+// Flow tape: a record of a run that causes and, in flow mode, sensitivities can be read from.
 //
 // Where it sits: whoever explains a run (tools/explain) hands one to the run; the engine tells it
 // of events, the flow fabric of transfers, the flow model of rates. Without one each of them tests
@@ -14,6 +14,9 @@
 //   - A flow starts because its transfer entered the network (the node `entry`), or because the
 //     one before it on its queue pair left (`after`).
 //   - origin(node): the last flow whose end the node waited for, at a constant distance in time.
+//   - In packet mode (follow_packets()) there are no flows and no steps, and nobody tells of
+//     transfers: one begins where its transfer_start is handled, and its notices are known by the
+//     Transfer that they carry. One is `behind` the one before it on its connection.
 // Limits come from the levels of max_min_solver; with other policies, and with several priority
 // classes, there are none (has_limits()).
 // Threads: one.
@@ -21,14 +24,17 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/engine/event_watcher.hpp"
 #include "network/flow/flow_model.hpp"
 #include "network/flow/queue_pair_order.hpp"
 #include "network/network_model.hpp"
+#include "network/transfer_records.hpp"
 
 namespace weft {
 
@@ -54,6 +60,7 @@ class FlowTape final : public RateObserver, public EventWatcher {
     std::uint32_t entry = none;         ///< node
     std::uint32_t left_by = none;       ///< its last flow
     std::uint32_t delivered_by = none;  ///< the flow that arrived last
+    std::uint32_t behind = none;        ///< packet mode: a transfer
     bool is_over = false;
   };
   struct FlowRecord {
@@ -87,8 +94,10 @@ class FlowTape final : public RateObserver, public EventWatcher {
 
   /// Runs with more events or changes than this stop with an InputError [too-long-to-explain].
   explicit FlowTape(std::size_t records_max);
-  /// A run begins anew.
-  void clear();
+  /// The run is one of packet mode. Before it begins.
+  void follow_packets() { follows_packets_ = true; }
+  /// Packet mode, after the run: what transfers take alone.
+  void take_ideals(std::span<const FinishedTransfer> finished);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<TransferRecord>& transfers() const { return transfers_; }
@@ -173,6 +182,19 @@ class FlowTape final : public RateObserver, public EventWatcher {
     std::uint32_t flow = none;
     std::uint32_t transfer = none;
   };
+  struct TransferHash {
+    std::size_t operator()(const Transfer& transfer) const noexcept;
+  };
+  struct SameTransfer {
+    bool operator()(const Transfer& a, const Transfer& b) const noexcept;
+  };
+  /// Transfers that look alike, in order.
+  struct Alike {
+    std::deque<std::uint32_t> to_send;
+    std::deque<std::uint32_t> to_deliver;
+  };
+  void begin_transfer(const Event& start);
+  Posted notice_of(const Event& notice);
   std::uint32_t add_flow(FlowSlot slot, const FlowLinkGraph& graph, Time now);
   void note_limit(FlowSlot slot, const AllocationPolicy& policy);
   /// Whether the link has nothing left, at the rates of this round.
@@ -207,6 +229,12 @@ class FlowTape final : public RateObserver, public EventWatcher {
   /// By transfer: the latest so far
   std::vector<Time> arrivals_;
   Told told_;
+  bool follows_packets_ = false;
+  std::unordered_map<Transfer, Alike, TransferHash, SameTransfer> under_way_;
+  /// Transfer, by connection.
+  std::unordered_map<QueuePairName, std::uint32_t, NameHash> last_of_connection_;
+  /// Transfer of the member that came last, by name and attempt of an operation in switches.
+  std::map<std::pair<NodeId, AttemptId>, std::uint32_t> last_member_;
   std::size_t left_before_ = 0;  ///< of the last step
   std::vector<LinkId> tied_;
   struct Load {

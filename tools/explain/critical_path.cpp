@@ -108,14 +108,7 @@ class PathWalk {
   std::uint32_t through_transfer(const FlowTape::Node& node) {
     Time end = node.event.key.time;
     std::uint32_t flow = node.flow;
-    if (flow == FlowTape::none) {  // without bytes
-      const FlowTape::TransferRecord& transfer = tape_.transfers()[node.transfer];
-      PathPiece piece = piece_of(transfer);
-      piece.begin = transfer.start;
-      piece.end = end;
-      add(std::move(piece));
-      return node.parent == FlowTape::none ? FlowTape::none : tape_.nodes()[node.parent].parent;
-    }
+    if (flow == FlowTape::none) return through_message(node.transfer, end);  // without bytes, or in packet mode
     while (true) {
       const FlowTape::FlowRecord& record = tape_.flows()[flow];
       const FlowTape::TransferRecord& transfer = tape_.transfers()[record.transfer];
@@ -129,6 +122,25 @@ class PathWalk {
       if (record.after == FlowTape::none || record.start <= begin_)
         return record.entry == FlowTape::none ? FlowTape::none : tape_.nodes()[record.entry].parent;
       flow = record.after;
+    }
+  }
+
+  /// A transfer that has no flows, and those of its connection that it waited for.
+  std::uint32_t through_message(std::uint32_t number, Time end) {
+    while (true) {
+      const FlowTape::TransferRecord& transfer = tape_.transfers()[number];
+      const FlowTape::TransferRecord* const before =
+          transfer.behind == FlowTape::none ? nullptr : &tape_.transfers()[transfer.behind];
+      const bool has_waited = before != nullptr && before->is_over && before->delivered > transfer.start && before->delivered < end;
+      PathPiece piece = piece_of(transfer);
+      piece.begin = has_waited ? before->delivered : transfer.start;
+      piece.end = end;
+      if (transfer.ideal > Duration::zero()) piece.contention_s = std::max(0.0, (end - piece.begin - transfer.ideal).in_s());
+      end = piece.begin;
+      add(std::move(piece));
+      if (!has_waited || end <= begin_)
+        return transfer.entry == FlowTape::none ? FlowTape::none : tape_.nodes()[transfer.entry].parent;
+      number = transfer.behind;
     }
   }
 

@@ -56,9 +56,8 @@ class Explainer {
       record();
     } else {
       result_.notes.emplace_back(
-          "packet mode: critical paths and sensitivities are told of flow mode only (--mode=flow); waiting is that of data "
-          "packets in switches");
-      add_queue_blame();
+          "packet mode: sensitivities are told of flow mode only (--mode=flow); waiting is that of data packets in switches");
+      explain_packets();
     }
     if (options_.what_ifs_max > 0) try_ideals();
     return std::move(result_);
@@ -77,15 +76,21 @@ class Explainer {
          SourcePlace::named("--job"), known);
   }
 
-  void record() {
+  /// `queue_blame`: of packet mode.
+  std::unique_ptr<TapedRun> recorded(std::vector<JobQueueBlame>* queue_blame) const {
     check_recordable(scenario_);
     RunFlags flags = flags_;
     flags.settings.insert(flags.settings.end(), recording_settings().begin(), recording_settings().end());
     const Scenario recorded_scenario = load_scenario(flags);
     RecordingOptions recording;
     recording.interrupt = options_.interrupt;
+    recording.queue_blame = queue_blame;
     recording.progress = [this](const RunState& state) { tell(options_, "recording", state.share()); };
-    const std::unique_ptr<TapedRun> run = record_run(recorded_scenario, recording);
+    return record_run(recorded_scenario, recording);
+  }
+
+  void record() {
+    const std::unique_ptr<TapedRun> run = recorded(nullptr);
     if (run->summary.interrupted) return;
     FlowBlame blame;
     if (run->tape().has_limits()) {
@@ -107,15 +112,41 @@ class Explainer {
     }
   }
 
-  /// Packet mode.
-  void add_queue_blame() {
+  void explain_packets() {
     std::vector<JobQueueBlame> blame;
-    ResultSink nobody;
-    RunOptions options;
-    options.interrupt = options_.interrupt;
-    options.queue_blame = &blame;
-    const RunSummary summary = finish_run(scenario_, nobody, options).summary;
-    if (summary.interrupted) return;
+    std::optional<RunSummary> summary;
+    if (!scenario_.flows) summary = record_packets(blame);
+    if (!summary) {
+      ResultSink nobody;
+      RunOptions options;
+      options.interrupt = options_.interrupt;
+      options.queue_blame = &blame;
+      summary = finish_run(scenario_, nobody, options).summary;
+    }
+    if (summary->interrupted) return;
+    add_queue_blame(*summary, std::move(blame));
+  }
+
+  /// Nothing where the run cannot be recorded.
+  std::optional<RunSummary> record_packets(std::vector<JobQueueBlame>& blame) {
+    std::unique_ptr<TapedRun> run;
+    try {
+      run = recorded(&blame);
+    } catch (const InputError& error) {
+      const Diagnostic& why = error.diagnostics().front();
+      if (why.code != "cannot-explain" && why.code != "too-long-to-explain") throw;
+      result_.notes.push_back("no critical paths: " + why.message);
+      return std::nullopt;
+    }
+    if (run->summary.interrupted) return run->summary;
+    for (ExplainedTime& time : result_.times) {
+      const auto job = std::ranges::find(run->jobs, time.job, &ExplainedJob::name);
+      if (job != run->jobs.end()) time.path = critical_path(*run, {}, *job, iteration_of(*run, *job));
+    }
+    return run->summary;
+  }
+
+  void add_queue_blame(const RunSummary& summary, std::vector<JobQueueBlame> blame) {
     std::ranges::stable_sort(blame, {}, [](const JobQueueBlame& one) { return -one.lost_s; });
     const auto name = [&](JobId job) { return job.is_none() ? scenario_.flows->name : scenario_.jobs[job.index()].name; };
     const Topology& topology = *scenario_.topology;
@@ -169,6 +200,7 @@ class Explainer {
   }
 
   void add_links(const TapedRun& run, const std::vector<WeighedFlow>& ends, ExplainedTime& time) {
+    time.knows_links = true;
     const LinkSensitivities found = link_sensitivities(run.tape(), ends);
     const double more = result_.raise - 1;
     const Topology& topology = *scenario_.topology;

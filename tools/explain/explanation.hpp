@@ -35,6 +35,7 @@ struct ExplainedTime {
   std::string job;
   double seconds = 0;
   std::optional<CriticalPath> path;        ///< of jobs
+  bool knows_links = false;                ///< derivatives could be told
   std::vector<FasterLinks> links;          ///< the best first
   std::optional<double> together_tried_s;  ///< the three first at once
   std::vector<FasterLinks> tiers;          ///< likewise

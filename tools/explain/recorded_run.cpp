@@ -67,7 +67,7 @@ std::vector<ExplainedJob> jobs_of(const Scenario& scenario, const RunRecording& 
 }  // namespace
 
 void check_recordable(const Scenario& scenario) {
-  WEFT_CHECK(scenario.mode == Mode::flow, "only flow mode is recorded");
+  WEFT_CHECK(simulates_network(scenario.mode), "job mode has nothing to record");
   if (network_changes(scenario))
     refuse("cannot-explain", "links and switches fail or change in this run, and shares of links that change are not recorded",
            "the scenario", "take the failures out, or look at the parts before and after by themselves");
@@ -85,6 +85,7 @@ std::unique_ptr<TapedRun> record_run(const Scenario& scenario, const RecordingOp
   recorded->topology = scenario.topology;
   RunOptions simulation;
   simulation.recording = recorded->recording.get();
+  simulation.queue_blame = options.queue_blame;
   simulation.interrupt = options.interrupt;
   simulation.progress = options.progress;
   recorded->summary = finish_run(scenario, recorded->spans, simulation).summary;

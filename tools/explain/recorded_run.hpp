@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded run: a scenario, run once in flow mode with everything on record, and the jobs whose
+// Recorded run: a scenario, run once with everything on record, and the jobs whose
 // time is to be explained.
 //
 // Where it sits: tools/explain/explanation makes one; sensitivities, blame and critical paths read
@@ -80,6 +80,7 @@ struct TapedRun {
 struct RecordingOptions {
   std::size_t records_max = 10'000'000;
   const std::atomic<bool>* interrupt = nullptr;
+  std::vector<JobQueueBlame>* queue_blame = nullptr;  ///< packet mode: also tells this
   std::function<void(const RunState&)> progress;
 };
 

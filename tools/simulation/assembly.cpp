@@ -277,7 +277,7 @@ void Assembly::add_network(EngineBuilder& builder, const std::vector<EntityId>& 
       packet_network->tell_of_load(load, capacity_bps, context);
     });
   }
-  if (options.recording != nullptr) made->record(options.recording->tape);
+  if (options.recording != nullptr && !packet_network) made->record(options.recording->tape);
   flow_fabric = made.get();
   if (across_door != nullptr) {
     const AcrossWiring wiring{

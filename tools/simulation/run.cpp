@@ -245,13 +245,31 @@ void add_last_rows(const EndedRun& run, ResultRows& rows, ResultSink& sink, RunS
 /// Requires: what RunOptions says.
 void begin_recording(const Assembly& parts, EngineOptions& options) {
   const Scenario& scenario = parts.scenario;
-  WEFT_CHECK(scenario.mode == Mode::flow && !fast_forwards(scenario) && !network_changes(scenario) &&
+  WEFT_CHECK(simulates_network(scenario.mode) && !fast_forwards(scenario) && !network_changes(scenario) &&
                  !detects_congestion(scenario) && !parts.planner.may_fold() && parts.across == nullptr && parts.inside == nullptr,
-             "runs are recorded in flow mode, rank by rank");
+             "runs are recorded rank by rank, on a network that does not change");
   options.watcher = &parts.options.recording->tape;
+  if (parts.packet_network) parts.options.recording->tape.follow_packets();
 }
 
-void end_recording(const Assembly& parts, RunRecording& recording) {
+/// In packet mode: keeps what others are told of transfers inside hosts.
+struct InsideTransfers final : FlowObserver {
+  explicit InsideTransfers(FlowObserver& other) : others(other) {}
+  void on_transfer_finished(const FinishedTransfer& transfer) override {
+    if (keeps) finished.push_back(transfer);
+    others.on_transfer_finished(transfer);
+  }
+  FlowObserver& others;
+  bool keeps = false;
+  std::vector<FinishedTransfer> finished;
+};
+
+void end_recording(const Assembly& parts, const Engine& engine, std::vector<FinishedTransfer> finished, RunRecording& recording) {
+  if (parts.packet_network) {
+    const std::vector<FinishedTransfer> between_hosts = parts.packet_network->results().finished(engine);
+    finished.insert(finished.end(), between_hosts.begin(), between_hosts.end());
+    recording.tape.take_ideals(finished);
+  }
   recording.attempts = std::make_unique<JobTable>();
   for (std::uint32_t i = 0; i < parts.attempts.size(); ++i) recording.attempts->publish(parts.attempts.at(AttemptId(i)));
   recording.hosts = parts.hosts;
@@ -285,7 +303,9 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   ResultRows rows(scenario, parts.attempts, sink);
   const ResultSink::Needs needs = sink.needs();
   EngineBuilder builder;
-  parts.add_entities(builder, {rows, rows, recording(needs), needs.pauses});
+  InsideTransfers inside_hosts(rows);
+  inside_hosts.keeps = options.recording != nullptr && scenario.mode == Mode::packet;
+  parts.add_entities(builder, {rows, inside_hosts, recording(needs), needs.pauses});
   EngineOptions engine_options;
   engine_options.threads = options.threads;
   engine_options.partition = partition;
@@ -310,7 +330,7 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   if (!result) return Refold{parts.planner.plan()};
 
   const RunReport& report = result->report;
-  if (options.recording != nullptr) end_recording(parts, *options.recording);
+  if (options.recording != nullptr) end_recording(parts, engine, std::move(inside_hosts.finished), *options.recording);
   if (options.queue_blame != nullptr && parts.packet_network) take_queue_blame(parts, engine, *options.queue_blame);
   // What is planned may come to nothing, where all jobs are over.
   const bool is_over = parts.lifecycle != nullptr && parts.lifecycle->all_finished();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Run recording: what a run in flow mode did, event by event, for whoever explains it.
+// Run recording: what a run in flow or packet mode did, event by event, for whoever explains it.
 //
 // Where it sits: RunOptions::recording names one; tools/explain reads it.
 // Threads: written by the run, read once that is over.

@@ -114,7 +114,8 @@ void add_explain_command(CLI::App& app, Action& action) {
       "  weft explain scenario.textproto --job=llama --iteration=3\n"
       "  weft explain weft-out --what-if=0 --out=why\n"
       "Of each job: the critical path of an iteration; the links and tiers to raise first, by derivatives and by runs that check\n"
-      "them. Of all flows: whom they waited for, where. Then what if one thing were ideal. Flow mode; of packet mode what-ifs.");
+      "them. Of all flows: whom they waited for, where. Then what if one thing were ideal. Packet\n"
+      "mode, too, but for derivatives.");
   command->callback([flags, &action] { action = [flags] { return carry_out_explain(*flags); }; });
 }
 

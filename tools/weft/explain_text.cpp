@@ -64,6 +64,7 @@ std::string path_text(const ExplainedTime& time) {
 }
 
 std::string links_text(const ExplainedTime& time, double raise) {
+  if (!time.knows_links) return "";
   if (time.links.empty()) return "  links: none of them would shorten it\n";
   const std::string by = fmt::format("{:.0f} % faster", 100 * (raise - 1));
   std::string text = "  raise these links first\n";

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -45,15 +46,26 @@ double seconds_of(const std::vector<PathShare>& shares, const std::string& kind)
   return found == shares.end() ? 0 : found->seconds;
 }
 
-// Expectation: 5 ms, the transfer of 50 MB at 400 Gb/s, which is 1 ms and headers, 3 ms; "aside"
-// is not on the path. Of each rank's time the rest is waiting for the message.
-TEST(Explanation, TheCriticalPathOfAChain) {
-  const ScratchFolder folder;
+/// Of one job, in flow or packet mode.
+Explanation explain_in(const ScratchFolder& folder, const std::string& mode, const std::string& workload) {
   ExplainOptions options;
   options.what_ifs_max = 0;
-  const Explanation explanation = explain(
-      flags_of(folder, std::string(four_hosts) + "job { name: \"chain\" gpus: 2 workload { file: \"" + chain(folder) + "\" } }\n"),
-      options);
+  RunFlags flags =
+      flags_of(folder, std::string(four_hosts) + "job { name: \"chain\" gpus: 2 workload { file: \"" + workload + "\" } }\n");
+  flags.mode = mode;
+  return explain(flags, options);
+}
+
+class ExplanationInMode : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Modes, ExplanationInMode, testing::Values("flow", "packet"),
+                         [](const testing::TestParamInfo<std::string>& mode) { return mode.param; });
+
+// Expectation: 5 ms, the transfer of 50 MB at 400 Gb/s, which is 1 ms and headers, 3 ms; "aside"
+// is not on the path. Of each rank's time the rest is waiting for the message.
+TEST_P(ExplanationInMode, TheCriticalPathOfAChain) {
+  const ScratchFolder folder;
+  const Explanation explanation = explain_in(folder, GetParam(), chain(folder));
   ASSERT_EQ(explanation.times.size(), 1U);
   ASSERT_TRUE(explanation.times[0].path.has_value());
   const CriticalPath& path = *explanation.times[0].path;
@@ -72,6 +84,51 @@ TEST(Explanation, TheCriticalPathOfAChain) {
   }
   EXPECT_NEAR(sum, (path.end - path.begin).in_s(), 1e-12);
   EXPECT_NEAR(path.ranks.computing_s, (5e-3 + 4e-3) / 2, 1e-5);
+}
+
+// Expectation: both messages of one connection are on the path, one after the other, though they
+// were handed over together: 10 MB take 0.2 ms and headers each.
+TEST_P(ExplanationInMode, AMessageWaitsForTheOneBeforeIt) {
+  const ScratchFolder folder;
+  const std::string pair = folder.write("pair.textproto",
+                                        "ranks: 2\n"
+                                        "role { name: \"first\" ranks: \"0\"\n"
+                                        "  op { name: \"a\" send { peer: 1 size: \"10MB\" } stream: 1 }\n"
+                                        "  op { name: \"b\" send { peer: 1 size: \"10MB\" tag: 1 } stream: 2 }\n"
+                                        "}\n"
+                                        "role { name: \"second\" ranks: \"1\"\n"
+                                        "  op { name: \"a\" receive { peer: 0 size: \"10MB\" } stream: 1 }\n"
+                                        "  op { name: \"b\" receive { peer: 0 size: \"10MB\" tag: 1 } stream: 2 }\n"
+                                        "}\n");
+  const Explanation explanation = explain_in(folder, GetParam(), pair);
+  ASSERT_EQ(explanation.times.size(), 1U);
+  ASSERT_TRUE(explanation.times[0].path.has_value());
+  std::vector<PathPiece> sends;
+  std::ranges::copy_if(explanation.times[0].path->pieces, std::back_inserter(sends),
+                       [](const PathPiece& piece) { return piece.kind == "send"; });
+  ASSERT_EQ(sends.size(), 2U);
+  EXPECT_EQ(sends[0].end, sends[1].begin);
+  for (const PathPiece& send : sends) {
+    EXPECT_GT(send.seconds(), 0.2e-3);
+    EXPECT_LT(send.seconds(), 0.23e-3);
+  }
+}
+
+// Expectation: where nothing collides, a ring in packet mode has the path that it has in flow mode.
+TEST(Explanation, PathsAreAlikeInBothModesWhereNothingCollides) {
+  const ScratchFolder folder;
+  const std::string ring =
+      folder.write("ring.textproto",
+                   "ranks: 2\nrole { name: \"all\"\n  op { name: \"work\" compute { duration: \"1ms\" } }\n"
+                   "  op { name: \"sum\" collective { type: ALL_REDUCE size: \"20MB\" } deps: \"work\" }\n}\n");
+  const std::vector<PathShare> flow = shares_of(*explain_in(folder, "flow", ring).times.at(0).path);
+  const std::vector<PathShare> packet = shares_of(*explain_in(folder, "packet", ring).times.at(0).path);
+  ASSERT_EQ(flow.size(), packet.size());
+  for (std::size_t i = 0; i < flow.size(); ++i) {
+    EXPECT_EQ(flow[i].kind, packet[i].kind);
+    EXPECT_EQ(flow[i].pieces, packet[i].pieces);
+    EXPECT_NEAR(flow[i].seconds, packet[i].seconds, 0.01 * flow[i].seconds) << flow[i].kind;
+  }
 }
 
 // Expectation: two flows of equal size to one host, begun together, take twice what one takes, and
