@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -23,6 +24,8 @@ class ForwardPass {
         places_(tape.hop_total()),
         links_(tape.capacities_bps().size()) {
     result_.lost_of_flow_s.assign(flows_.size(), 0);
+    own_loads_.resize(tape.transfers().size());
+    set_rates_alone();
   }
 
   FlowBlame run() {
@@ -30,6 +33,7 @@ class ForwardPass {
     for (std::uint32_t link = 0; link < links_.size(); ++link) settle(link, now_);
     for (std::uint32_t flow = 0; flow < flows_.size(); ++flow) {
       const FlowTape::FlowRecord& record = tape_.flows()[flow];
+      if (!counts(flow)) continue;
       if (record.after != FlowTape::none) {
         const double waited_s = (record.start - tape_.transfers()[record.transfer].entered).in_s();
         if (waited_s > 0) lost_[{UINT32_MAX, job_of_flow_[flow], job_of_flow_[flow]}] += waited_s;
@@ -57,6 +61,45 @@ class ForwardPass {
     std::vector<Member> members;
     Time since;
   };
+  /// What a transfer's flows put on the link at hand, if `round` is this one.
+  struct OwnLoad {
+    std::uint64_t round = 0;
+    double bps = 0;
+  };
+
+  /// A transfer takes as long as the flow of it that arrives last.
+  bool counts(std::uint32_t flow) const { return tape_.transfers()[tape_.flows()[flow].transfer].delivered_by == flow; }
+
+  /// The bytes of a transfer are spread evenly over its flows, and alone it is as slow as the
+  /// slowest of them.
+  void set_rates_alone() {
+    std::vector<std::uint32_t> by_transfer;
+    for (std::uint32_t flow = 0; flow < flows_.size(); ++flow) {
+      if (tape_.flows()[flow].is_complete) by_transfer.push_back(flow);
+    }
+    std::ranges::stable_sort(by_transfer, {}, [this](std::uint32_t flow) { return tape_.flows()[flow].transfer; });
+    std::vector<double> load_of_link(tape_.capacities_bps().size(), 0);
+    for (auto first = by_transfer.begin(); first != by_transfer.end();) {
+      const std::uint32_t transfer = tape_.flows()[*first].transfer;
+      const auto last =
+          std::find_if(first, by_transfer.end(), [&](std::uint32_t flow) { return tape_.flows()[flow].transfer != transfer; });
+      const std::span<const std::uint32_t> own(first, last);
+      double alone_bps = std::numeric_limits<double>::infinity();
+      for (const std::uint32_t flow : own) {
+        for (std::size_t i = 0; i < tape_.hops(flow).size(); ++i) load_of_link[tape_.hops(flow)[i].index()] += tape_.loads(flow)[i];
+        alone_bps = std::min(alone_bps, tape_.flows()[flow].cap_bps);
+      }
+      for (const std::uint32_t flow : own) {
+        for (const LinkId link : tape_.hops(flow))
+          alone_bps = std::min(alone_bps, tape_.capacities_bps()[link.index()] / load_of_link[link.index()]);
+      }
+      for (const std::uint32_t flow : own) {
+        flows_[flow].alone_bps = alone_bps;
+        for (const LinkId link : tape_.hops(flow)) load_of_link[link.index()] = 0;
+      }
+      first = last;
+    }
+  }
 
   std::uint32_t first_hop(std::uint32_t flow) const { return tape_.flows()[flow].first_hop; }
   double load_of(const Member& member) const {
@@ -82,18 +125,12 @@ class ForwardPass {
   }
 
   void enter(std::uint32_t flow) {
-    double alone = tape_.flows()[flow].cap_bps;
     const std::span<const LinkId> hops = tape_.hops(flow);
-    const std::span<const double> loads = tape_.loads(flow);
     for (std::uint32_t i = 0; i < hops.size(); ++i) {
-      double load = 0;  // a path may cross a link twice
-      for (std::uint32_t k = 0; k < hops.size(); ++k) load += hops[k] == hops[i] ? loads[k] : 0;
-      alone = std::min(alone, tape_.capacities_bps()[hops[i].index()] / load);
       std::vector<Member>& members = links_[hops[i].index()].members;
       places_[first_hop(flow) + i] = static_cast<std::uint32_t>(members.size());
       members.push_back({flow, first_hop(flow) + i});
     }
-    flows_[flow].alone_bps = alone;
   }
   void leave(std::uint32_t flow) {
     const std::span<const LinkId> hops = tape_.hops(flow);
@@ -112,20 +149,25 @@ class ForwardPass {
     const double dt_s = (until - std::exchange(link.since, until)).in_s();
     if (dt_s == 0) return;
     loads_.clear();
+    ++round_;
     double total = 0;
     for (const Member& member : link.members) {
       const double load = load_of(member);
       total += load;
+      OwnLoad& own = own_loads_[tape_.flows()[member.flow].transfer];
+      own = {round_, (own.round == round_ ? own.bps : 0) + load};
       load_by(job_of_flow_[member.flow]) += load;
     }
     for (const Member& member : link.members) {
       const Flow& flow = flows_[member.flow];
-      if (flow.limit != number || !is_first_here(member, number)) continue;
+      // What is held back before its end begins anew as another flow.
+      if (flow.limit != number || flow.alone_bps == 0 || !is_first_here(member, number)) continue;
       const double lost_s = dt_s * std::max(0.0, 1 - flow.rate_bps / flow.alone_bps);
       if (lost_s == 0) continue;
       result_.lost_of_flow_s[member.flow] += lost_s;
+      if (!counts(member.flow)) continue;
       const std::uint32_t job = job_of_flow_[member.flow];
-      const double own = own_load(member.flow, number);
+      const double own = own_loads_[tape_.flows()[member.flow].transfer].bps;
       const double others = total - own;
       if (others <= total * least_share) {
         lost_[{number, job, job}] += lost_s;
@@ -147,12 +189,6 @@ class ForwardPass {
     const std::span<const LinkId> hops = tape_.hops(member.flow);
     return static_cast<std::uint32_t>(std::ranges::find(hops, LinkId(link)) - hops.begin()) == member.hop - first_hop(member.flow);
   }
-  double own_load(std::uint32_t flow, std::uint32_t link) const {
-    const std::span<const LinkId> hops = tape_.hops(flow);
-    double load = 0;
-    for (std::size_t i = 0; i < hops.size(); ++i) load += hops[i] == LinkId(link) ? tape_.loads(flow)[i] : 0;
-    return load * flows_[flow].rate_bps;
-  }
 
   static constexpr double least_share = 1e-12;  // of a link's load, which rounding may leave
 
@@ -163,6 +199,8 @@ class ForwardPass {
   std::vector<Link> links_;
   std::vector<std::pair<std::uint32_t, double>> loads_;  ///< of the link at hand, by job
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, double> lost_;
+  std::vector<OwnLoad> own_loads_;  ///< by transfer
+  std::uint64_t round_ = 0;
   Time now_;
   FlowBlame result_;
 };

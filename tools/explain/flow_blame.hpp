@@ -3,13 +3,14 @@
 //
 // Where it sits: tools/explain/explanation asks once per recorded run.
 //
-// Model: alone a flow would move at r = min(its cap, capacity / load of its links). In an interval
-// of length dt at rate r_i it loses dt (1 - r_i / r) to the link that limits it then; all intervals
-// together lose exactly its end - start - bits / r. What is lost at a link is shared out among the
-// jobs whose flows are on it, by what they put on it, the flow itself left out; the flow's own job
-// may be among them. A flow that waits behind another of its queue pair loses that time to its own
-// connection, at no link.
-// Times are sums over flows: ten flows that wait for a second each make ten.
+// Model: alone a transfer would move at the rate r of its slowest flow, min(cap, capacity / what
+// the transfer's flows load the link with) over their links. In an interval of length dt at rate
+// r_i a flow loses dt (1 - r_i / r) to the link that limits it then; of the flow that arrives last,
+// all intervals together are what the transfer takes longer than alone. That is shared out among
+// the jobs whose flows are on the link, by what they put on it, the transfer itself left out; its
+// own job may be among them. A flow that waits behind another of its queue pair loses that time to
+// its own connection, at no link.
+// Times are sums over transfers: ten that wait for a second each make ten.
 // Threads: pure.
 #pragma once
 

@@ -330,7 +330,6 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   if (!result) return Refold{parts.planner.plan()};
 
   const RunReport& report = result->report;
-  if (options.recording != nullptr) end_recording(parts, engine, std::move(inside_hosts.finished), *options.recording);
   if (options.queue_blame != nullptr && parts.packet_network) take_queue_blame(parts, engine, *options.queue_blame);
   // What is planned may come to nothing, where all jobs are over.
   const bool is_over = parts.lifecycle != nullptr && parts.lifecycle->all_finished();
@@ -344,6 +343,7 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
     const bool is_idle = !report.interrupted && report.next_event == Time::max();
     parts.flow_fabric->catch_up(is_idle ? Time::max() : stopped ? *options.until : report.end_time);
   }
+  if (options.recording != nullptr) end_recording(parts, engine, std::move(inside_hosts.finished), *options.recording);
   if (tiers) {
     const Time now = cut_off.engine_at.value_or(report.end_time);
     tiers->finish(now, network_span(parts, engine, cut_off, now).end, engine, parts.flows_on_cables(engine), sink);
