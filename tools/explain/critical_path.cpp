@@ -108,7 +108,8 @@ class PathWalk {
   std::uint32_t through_transfer(const FlowTape::Node& node) {
     Time end = node.event.key.time;
     std::uint32_t flow = node.flow;
-    if (flow == FlowTape::none) return through_message(node.transfer, end);  // without bytes, or in packet mode
+    // Without bytes, or in packet mode.
+    if (flow == FlowTape::none) return through_message(node.transfer, end);
     while (true) {
       const FlowTape::FlowRecord& record = tape_.flows()[flow];
       const FlowTape::TransferRecord& transfer = tape_.transfers()[record.transfer];

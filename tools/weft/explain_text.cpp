@@ -97,8 +97,8 @@ std::string links_text(const ExplainedTime& time, double raise) {
 std::string blame_text(const Explanation& explanation) {
   if (explanation.blame.empty()) return "";
   std::string text = explanation.moving_s > 0
-                         ? fmt::format("waiting: transfers take {} alone, all together, and {} more\n", readable(explanation.moving_s),
-                                       readable(explanation.lost_s))
+                         ? fmt::format("waiting: transfers take {} alone, all together, and {} more\n",
+                                       readable(explanation.moving_s), readable(explanation.lost_s))
                          : fmt::format("waiting: data packets wait {} in switches, all together\n", readable(explanation.lost_s));
   Rows rows{{"job", "waits at", "for", "lost", "share"}};
   for (std::size_t i = 0; i < std::min(explanation.blame.size(), blame_shown); ++i) {
