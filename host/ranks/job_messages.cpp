@@ -42,13 +42,20 @@ std::uint64_t distance_kind(std::uint32_t distance) { return combined_hash(1, di
 }  // namespace
 
 JobMessages::JobMessages(std::span<const PlacedJob> jobs, const Topology& topology, const FlowSettings& settings,
-                         const HostSpeeds& speeds, const Limits& limits, HashedWays hashed)
+                         const HostSpeeds& speeds, const Limits& limits, HashedWays hashed, Duration tolerance)
     : jobs_(jobs),
       topology_(topology),
       speeds_(speeds),
       limits_(limits),
+      tolerance_(tolerance),
       endpoints_(endpoints_of(jobs)),
-      paths_(topology, settings, endpoints_, limits.hops, hashed) {}
+      paths_(topology, settings, endpoints_, limits.hops, hashed) {
+  if (tolerance == Duration::zero()) return;
+  for (std::uint32_t link = 0; link < topology.link_count(); ++link) {
+    const Bandwidth rate = topology.link(LinkId(link)).rate;
+    if (link == 0 || rate < slowest_) slowest_ = rate;
+  }
+}
 
 bool JobMessages::collect() {
   for (job_ = 0; job_ < jobs_.size(); ++job_) {
@@ -159,7 +166,7 @@ std::uint64_t JobMessages::kind_of(const CollectivePlan& plan, std::uint32_t pos
 
 /// Equal for positions that send messages of equal sizes step by step.
 std::uint64_t JobMessages::sizes_hash(const CollectivePlan& plan, std::uint32_t position) {
-  if (plan.sizes_are_equal()) return 0;
+  if (plan.sizes_are_equal() || parts_count_as_equal(plan)) return 0;
   const CollectiveProgram& program = plan.program_of(position);
   const auto [found, is_new] = size_hashes_.try_emplace(&program);
   if (is_new) found->second.indices = indices_of(program);
@@ -179,6 +186,14 @@ std::uint64_t JobMessages::sizes_hash(const CollectivePlan& plan, std::uint32_t 
   const auto [hash, is_first] = known.by_residues.try_emplace(std::move(residues), 0);
   if (is_first) hash->second = all_sizes_hash(plan, position);
   return hash->second;
+}
+
+/// Of n parts of a buffer each differs from the mean by less than a byte, and a message is of n at
+/// most.
+bool JobMessages::parts_count_as_equal(const CollectivePlan& plan) const {
+  if (plan.request.splits != nullptr || slowest_ == Bandwidth::zero()) return false;
+  const double differ_bits = 8.0 * static_cast<double>(plan.request.ranks());
+  return differ_bits / static_cast<double>(slowest_.in_bps()) <= tolerance_.in_s();
 }
 
 std::uint64_t JobMessages::all_sizes_hash(const CollectivePlan& plan, std::uint32_t position) {

@@ -62,9 +62,10 @@ class JobMessages {
     std::size_t hops = std::size_t{1} << 27;  ///< of paths that messages do not share
   };
 
-  /// Keeps references.
+  /// Keeps references. Parts of a buffer that does not divide evenly count as equal where the bytes
+  /// by which they can differ take no longer than `tolerance` on the slowest link.
   JobMessages(std::span<const PlacedJob> jobs, const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
-              const Limits& limits, HashedWays hashed = HashedWays::own);
+              const Limits& limits, HashedWays hashed = HashedWays::own, Duration tolerance = Duration::zero());
 
   /// False where FoldingPaths::piece_of() gives none, or beyond the limits.
   bool collect();
@@ -118,6 +119,7 @@ class JobMessages {
   std::uint64_t kind_of(const CollectivePlan& plan, std::uint32_t position, const CollectiveStep& step);
   std::uint64_t sizes_hash(const CollectivePlan& plan, std::uint32_t position);
   static std::uint64_t costs_hash(const CollectiveProtocol& protocol);
+  bool parts_count_as_equal(const CollectivePlan& plan) const;
   static std::uint64_t all_sizes_hash(const CollectivePlan& plan, std::uint32_t position);
   static std::vector<PartIndex> indices_of(const CollectiveProgram& program);
   bool collect_messages();
@@ -136,7 +138,9 @@ class JobMessages {
   const Topology& topology_;
   const HostSpeeds& speeds_;
   Limits limits_;
-  std::vector<NodeId> endpoints_;  ///< by rank
+  Duration tolerance_;
+  Bandwidth slowest_ = Bandwidth::zero();  ///< link, where there is a tolerance
+  std::vector<NodeId> endpoints_;          ///< by rank
   FoldingPaths paths_;
 
   std::uint32_t job_ = 0;                  ///< at hand

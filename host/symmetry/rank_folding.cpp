@@ -39,7 +39,7 @@ class FoldingSearch {
       : topology_(topology),
         tolerance_(tolerance),
         folding_(new RankFolding(std::move(jobs))),
-        sent_(folding_->jobs_, topology, settings, speeds, limits, hashed),
+        sent_(folding_->jobs_, topology, settings, speeds, limits, hashed, tolerance),
         paths_(sent_.paths()),
         full_packets_{2, settings.wire_format.full_packet(), settings.wire_format.full_packet()},
         rank_count_(sent_.rank_count()) {}

@@ -579,7 +579,6 @@ TEST(Folding, AgreesOnRandomListsOfJobs) {
   EXPECT_GT(folded_runs, 3U);
 }
 
-// Another allocation may tell flows apart that are alike, and must not be folded.
 // A ring over hosts of three pods, of which the last one is half used: neighbours in other pods are
 // farther away, and no two ranks are alike. With a tolerance all are, and the ring, whose 78 steps
 // wait for each other, is off by no more than 78 times that. Each GPU still sends as many bytes.
@@ -609,6 +608,30 @@ TEST(Folding, IsLooseWithATolerance) {
   EXPECT_NEAR(loose_bytes / whole_bytes, 1, 1e-6);
 }
 
+// 64 MiB and a byte do not divide by 64, so that parts differ by a byte, and no two ranks are quite
+// alike. A byte at 400 Gb/s is 20 ps, 64 of them are within a tolerance of 10 ns and not within one
+// of 1 ns.
+TEST(Folding, CountsPartsOfUnevenBuffersAsEqualWithATolerance) {
+  const ScratchFolder folder;
+  FoldingCase given;
+  given.topology =
+      "builder: \"clos\" set { name: \"hosts\" value: \"8\" } set { name: \"gpus_per_host\" value: \"8\" } set { name: "
+      "\"nics_per_host\" value: \"1\" } set { name: \"hosts_per_leaf\" value: \"1\" } set { name: \"leafs_per_pod\" value: "
+      "\"8\" } set { name: \"aggs_per_pod\" value: \"8\" } set { name: \"spines\" value: \"8\" }";
+  given.workload = "ranks: 64 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"67108865B\" } } }";
+  given.settings = {"flow.routing=spray", "collective.all_reduce=halving_doubling"};
+  const ScenarioRun whole = run_scenario(flags_of(folder, given, "off"), ScenarioRunOptions{});
+  given.settings.push_back("host.fold_tolerance=1ns");
+  EXPECT_EQ(run_scenario(flags_of(folder, given, "auto"), ScenarioRunOptions{}).summary.ranks_simulated, 0U);
+  given.settings.back() = "host.fold_tolerance=10ns";
+  const ScenarioRun loose = run_scenario(flags_of(folder, given, "auto"), ScenarioRunOptions{});
+  EXPECT_EQ(loose.summary.ranks_simulated, 1U);
+  // Halving and doubling takes 12 steps, which wait for each other.
+  EXPECT_NEAR(loose.summary.makespan.in_ns(), whole.summary.makespan.in_ns(), 12 * 10);
+  EXPECT_EQ(loose.summary.flows_finished, whole.summary.flows_finished);
+}
+
+// Another allocation may tell flows apart that are alike, and must not be folded.
 TEST(Folding, NeedsMaxMinRates) {
   const ScratchFolder folder;
   FoldingCase given = folding_cases().front();
