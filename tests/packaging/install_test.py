@@ -20,7 +20,7 @@ INSTALLED = [
     "share/weft/examples/quickstart.textproto",
     "share/weft/examples/data_parallel_64.textproto",
     "share/weft/examples/workloads/pipeline_4.textproto",
-    "share/weft/examples/jobs/one_job_16384_gpus.csv",
+    "share/weft/examples/one_job_16384_gpus.csv",
     "share/weft/presets/topologies/rail_128_h100.textproto",
     "share/weft/kernel_sampler/__main__.py",
     "include/weft/core/check.hpp",

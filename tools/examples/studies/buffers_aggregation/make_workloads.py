@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the all-to-alls of this study: every rank sends 16 MB to the ranks of equal number in 32 hosts.
 
-uneven.textproto: one host in four, drawn, is sent twice as much as the others. even.textproto: all are sent the same.
+uneven.textproto: one host in four, drawn, is sent twice as much as the others. even.textproto: all are sent the same. uneven_long.textproto: 256 MB.
 """
 
 import pathlib
@@ -11,10 +11,11 @@ import random
 HOSTS = 32
 GPUS = 8
 BYTES = 16_000_000
+LONG_BYTES = 256_000_000
 
 
-def workload(weights):
-    sizes = [round(BYTES * weight / sum(weights)) for weight in weights]
+def workload(weights, sent=BYTES):
+    sizes = [round(sent * weight / sum(weights)) for weight in weights]
     row = " ".join(f'size: "{size}B"' for size in sizes)
     rows = "".join(f"  row {{ {row} }}\n" for _ in range(HOSTS))
     return (f"# Made by make_workloads.py.\nranks: {HOSTS * GPUS}\n"
@@ -27,4 +28,6 @@ def workload(weights):
 folder = pathlib.Path(__file__).parent
 (folder / "even.textproto").write_text(workload([1] * HOSTS), encoding="utf-8")
 hot = set(random.Random(1).sample(range(HOSTS), HOSTS // 4))
-(folder / "uneven.textproto").write_text(workload([2 if host in hot else 1 for host in range(HOSTS)]), encoding="utf-8")
+uneven = [2 if host in hot else 1 for host in range(HOSTS)]
+(folder / "uneven.textproto").write_text(workload(uneven), encoding="utf-8")
+(folder / "uneven_long.textproto").write_text(workload(uneven, LONG_BYTES), encoding="utf-8")
