@@ -147,6 +147,7 @@ void read_study(const fs::path& folder, ComparedSide& side) {
   for (const std::string& name : side.figures) wanted.push_back({name, true});
   Diagnostics diagnostics;
   CsvReader reader(source, wanted, OtherColumns::allowed, diagnostics);
+  std::size_t runs = 0;
   while (reader.next()) {
     std::string label;
     for (std::size_t k = 1; k <= settings.size(); ++k) {
@@ -156,12 +157,14 @@ void read_study(const fs::path& folder, ComparedSide& side) {
     if (side.cases.empty() || side.cases.back().label != label) side.cases.push_back({label, {}});
     const std::optional<std::uint64_t> seed = plain_number<std::uint64_t>(std::string(reader.field(0)));
     if (!seed) continue;
-    std::map<std::string, double>& figures = side.cases.back().figures[*seed];
+    ++runs;
     for (std::size_t k = settings.size() + 1; k < wanted.size(); ++k) {
-      if (const auto number = plain_number<double>(std::string(reader.field(k)))) figures[std::string(wanted[k].name)] = *number;
+      if (const auto number = plain_number<double>(std::string(reader.field(k))))
+        side.cases.back().figures[*seed][std::string(wanted[k].name)] = *number;
     }
   }
   diagnostics.throw_if_errors();
+  side.facts.emplace_back("runs", std::to_string(runs));
 }
 
 }  // namespace
@@ -195,11 +198,12 @@ ComparedSide run_side(const RunFlags& flags, const SideRuns& runs) {
   if (runs.seeds > 1) std::erase_if(side.facts, [](const auto& fact) { return fact.first == "seed"; });
   ParallelLoop loop(runs.threads);
   std::mutex telling;
-  std::exception_ptr failure;
+  std::vector<std::exception_ptr> failures(runs.seeds);
+  std::atomic<bool> has_failed = false;
   std::uint32_t done = 0;
   loop.run(runs.seeds, [&](std::size_t /*worker*/, std::size_t k) {
     try {
-      if (runs.interrupt != nullptr && *runs.interrupt) return;
+      if (has_failed || (runs.interrupt != nullptr && *runs.interrupt)) return;
       RunOptions options;
       options.interrupt = runs.interrupt;
       ResultSink sink;
@@ -208,11 +212,13 @@ ComparedSide run_side(const RunFlags& flags, const SideRuns& runs) {
       if (!summary.interrupted) summaries[k] = std::move(summary);
       if (runs.progress) runs.progress(++done);
     } catch (...) {
-      const std::lock_guard lock(telling);
-      if (!failure) failure = std::current_exception();
+      failures[k] = std::current_exception();
+      has_failed = true;
     }
   });
-  if (failure) std::rethrow_exception(failure);
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
   ComparedCase& run = side.cases.emplace_back();
   for (std::uint32_t k = 0; k < runs.seeds; ++k) {
     if (summaries[k])

@@ -112,9 +112,16 @@ std::optional<ComparedFigure> compare_figure(const ComparedCase& a, const Compar
   const std::vector<double> numbers_b = numbers_of(of_b);
   ComparedFigure figure{.label = a.label, .name = name, .a = mean_interval(numbers_a), .b = mean_interval(numbers_b)};
   if (of_a.size() < 2 || of_b.size() < 2) return figure;
-  const bool is_paired = std::ranges::equal(
-      of_a, of_b, {}, [](const auto& entry) { return entry.first; }, [](const auto& entry) { return entry.first; });
-  figure.p_value = is_paired ? paired_p_value(numbers_a, numbers_b) : welch_p_value(numbers_a, numbers_b);
+  // Seeds that only one side has, as a run of the other failed, do not cost the others their pairs.
+  std::vector<double> paired_a;
+  std::vector<double> paired_b;
+  for (const auto& [seed, value] : of_a) {
+    const auto other = of_b.find(seed);
+    if (other == of_b.end()) continue;
+    paired_a.push_back(value);
+    paired_b.push_back(other->second);
+  }
+  figure.p_value = paired_a.size() >= 2 ? paired_p_value(paired_a, paired_b) : welch_p_value(numbers_a, numbers_b);
   return figure;
 }
 

@@ -308,6 +308,13 @@ class StudyReader {
         note_value(along.name(), axis.values[static_cast<std::size_t>(v)].back(), inside.of(along, "value", v));
       }
     }
+    for (std::size_t k = 0; !axis.range && k < axis.values.size(); ++k) {
+      const auto first = std::ranges::find(axis.values, axis.values[k]);
+      if (first == axis.values.begin() + static_cast<std::ptrdiff_t>(k)) continue;
+      diagnostics_.error("duplicate-value",
+                         fmt::format("{} has {} twice", in_quotes(from.name()), in_quotes(axis.values[k].front())),
+                         places.of(from, "value", static_cast<int>(k)), "drop one; replicates: 5 runs each point several times");
+    }
     study_.axes.push_back(std::move(axis));
   }
 
@@ -316,6 +323,7 @@ class StudyReader {
     const SourcePlace place = places.of(from, "range");
     const bool is_hypercube = message_.sampling() == study::LATIN_HYPERCUBE;
     range_places_.emplace(from.name(), place);
+    const std::size_t errors_before = diagnostics_.error_count();
     axis.range = {.from = range.from(),
                   .to = range.to(),
                   .unit = range.unit(),
@@ -338,7 +346,12 @@ class StudyReader {
                          "write fewer, or sampling: LATIN_HYPERCUBE");
     }
     axis.values = {{axis.range->value_at(0)}, {axis.range->value_at(1)}};
-    for (const std::vector<std::string>& end : axis.values) note_value(from.name(), end.front(), place);
+    // What is wrong of a range is not told once more of its ends.
+    if (diagnostics_.error_count() > errors_before) {
+      axis.range->values = 0;
+    } else {
+      for (const std::vector<std::string>& end : axis.values) note_value(from.name(), end.front(), place);
+    }
   }
 
   void read_point(int i) {
@@ -551,8 +564,13 @@ class StudyReader {
 }  // namespace
 
 std::string StudyRange::value_at(double share) const {
-  if (share == 0) return shortest(from) + unit;
-  if (share == 1) return shortest(to) + unit;
+  // Whole numbers without an exponent, which those who take them do not read.
+  constexpr double whole_max = 1e15;
+  const auto text_of = [](double end) {
+    return end == std::floor(end) && std::abs(end) < whole_max ? fmt::format("{:.0f}", end) : shortest(end);
+  };
+  if (share == 0) return text_of(from) + unit;
+  if (share == 1) return text_of(to) + unit;
   const bool is_quantity = spec != nullptr && is_number(*spec);
   const double least = is_quantity ? param_number(*spec, value_at(0)) : from;
   const double most = is_quantity ? param_number(*spec, value_at(1)) : to;

@@ -146,6 +146,9 @@ TEST_F(Studies, RangesHaveBothEndsAndValuesThatTheirParametersCanHave) {
   EXPECT_EQ(values_of("flow.queue_pairs", "from: 1 to: 4 values: 3"), (std::vector<std::string>{"1", "3", "4"}));
   const StudyRange flag{.from = 1, .to = 2000001, .values = 3};
   EXPECT_EQ(flag.value_at(0.5), "1000001");
+  EXPECT_EQ(flag.value_at(1), "2000001");
+  const StudyRange millions{.from = 1000000, .to = 4000000, .values = 2};
+  EXPECT_EQ(millions.value_at(1), "4000000");
 }
 
 TEST_F(Studies, WhatGoesAlongAnAxisMovesWithIt) {
@@ -332,6 +335,7 @@ TEST_F(Studies, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_EQ(code_of(std::string("axis { name: \"flow.queue_pairs\" range { from: 1 to: 3 values: 9 } } ") + metric), "bad-axis");
   EXPECT_EQ(code_of(std::string("axis { name: \"flow.queue_pairs\" range { from: 1 to: 3 values: 99999 } } ") + metric),
             "out-of-range");
+  EXPECT_EQ(code_of(std::string("axis { name: \"flow.queue_pairs\" value: \"1\" value: \"1\" } ") + metric), "duplicate-value");
   EXPECT_EQ(code_of(std::string("axis { name: \"topology.k\" value: \"4\" } axis { name: \"fat_tree.k\" value: \"8\" } ") + metric),
             "duplicate-setting");
   EXPECT_EQ(code_of(axis + metric + " seed: 18446744073709551615 replicates: 2"), "out-of-range");
