@@ -16,12 +16,6 @@ namespace {
 
 constexpr std::size_t changes_drawn_max = 30;
 
-const ReportJson& list_in(const ReportJson& json, const char* name) {
-  static const ReportJson none = ReportJson::array();
-  const auto found = json.find(name);
-  return found != json.end() && found->is_array() ? *found : none;
-}
-
 ReportTable texts_table(const char* id, const char* title, const ReportJson& texts) {
   ReportTable table{id, title, {{"what", "text"}, {"a", "text"}, {"b", "text"}}};
   for (const ReportJson& text : texts) {
@@ -86,7 +80,7 @@ void add_figures(const ReportJson& figures, ReportSection& section) {
 
 Report comparison_report(const std::filesystem::path& folder) {
   const ReportJson json = read_results_json(folder / "comparison.json");
-  const ReportJson& figures = list_in(json, "figures");
+  const ReportJson& figures = results_list(json, "figures");
   Report report;
   report.kind = "comparison";
   report.title = fmt::format("{} and {}", results_text(json, "a"), results_text(json, "b"));
@@ -94,24 +88,24 @@ Report comparison_report(const std::filesystem::path& folder) {
                                 counted(static_cast<std::uint64_t>(results_number(json, "seeds").value_or(1)), "seed", "seeds"));
   report.figures.push_back(
       {"Figures that differ", figures.size(), "", fmt::format("of {}", results_number(json, "figures_compared").value_or(0))});
-  report.figures.push_back({"Inputs that differ", list_in(json, "inputs").size(), "", ""});
+  report.figures.push_back({"Inputs that differ", results_list(json, "inputs").size(), "", ""});
   const auto past = json.find("past_threshold");
   report.figures.push_back({"Past the threshold", past != json.end() && *past == true ? "yes" : "no", "text", ""});
   ReportSection& inputs = report.sections.emplace_back(ReportSection{"inputs", "What went in"});
-  if (list_in(json, "inputs").empty()) {
+  if (results_list(json, "inputs").empty()) {
     inputs.text.push_back("Both sides had the same inputs, parameters and seeds.");
   } else {
-    inputs.tables.push_back(texts_table("inputs-table", "Inputs and parameters that differ", list_in(json, "inputs")));
+    inputs.tables.push_back(texts_table("inputs-table", "Inputs and parameters that differ", results_list(json, "inputs")));
   }
   ReportSection& results = report.sections.emplace_back(ReportSection{"results", "What came out"});
   if (figures.empty()) results.text.push_back("No figure differs.");
   add_figures(figures, results);
-  if (!list_in(json, "texts").empty())
-    results.tables.push_back(texts_table("texts-table", "Texts that differ", list_in(json, "texts")));
+  if (!results_list(json, "texts").empty())
+    results.tables.push_back(texts_table("texts-table", "Texts that differ", results_list(json, "texts")));
   ReportTable rows{"rows-table",
                    "Jobs and links that differ, the largest changes first",
                    {{"table", "text"}, {"row", "text"}, {"column", "text"}, {"a", ""}, {"b", ""}}};
-  for (const ReportJson& row : list_in(json, "rows")) {
+  for (const ReportJson& row : results_list(json, "rows")) {
     if (!row.is_object()) continue;
     const std::optional<double> a = results_number(row, "a");
     const std::optional<double> b = results_number(row, "b");

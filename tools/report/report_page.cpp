@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/report/report_page.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
 
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
+#include "tools/report/calibration_report.hpp"
 #include "tools/report/comparison_report.hpp"
+#include "tools/report/projection_report.hpp"
 #include "tools/report/report_template.hpp"
 #include "tools/report/run_report.hpp"
 #include "tools/report/study_report.hpp"
@@ -19,22 +23,54 @@ constexpr std::string_view data_place = "{{weft-report}}";
 
 namespace fs = std::filesystem;
 
-Report report_of(const fs::path& folder) {
+/// What a folder is of, by the file that says so.
+struct ReportedFolder {
+  const char* file;
+  Report (*report)(const fs::path& folder);
+};
+
+constexpr const char* folder_help =
+    "name the --out of weft run, weft study or weft compare, the --report of weft calibrate or weft project, or the history of "
+    "nights";
+
+[[noreturn]] void fail_without_results(const fs::path& folder) {
   const SourcePlace place = SourcePlace::named(folder.string());
-  if (!fs::exists(folder)) fail("no-file", "there is no such folder", place, "name the --out of a run or study");
-  if (!fs::is_directory(folder)) fail("no-results", "the report is of a folder", place, "name the --out of a run or study");
-  if (fs::exists(folder / "study.json")) {
-    if (!fs::exists(folder / "study.csv"))
-      fail("unfinished-run", "the study has not ended: there is no study.csv yet", place, "weft study --resume goes on with it");
-    return study_report(folder);
-  }
-  if (fs::exists(folder / "comparison.json")) return comparison_report(folder);
-  if (fs::exists(folder / "summary.json") && fs::exists(folder / "manifest.json")) return run_report(folder);
   if (fs::exists(folder / "manifest.json") || fs::exists(folder / "manifest.json.partial"))
     fail("unfinished-run", "the run has not ended, or was killed: there is no summary.json", place,
          "wait for its end, or run it again; its finished rows are in the .partial files");
-  fail("no-results", "the folder has no results of weft: neither summary.json, study.json nor comparison.json", place,
-       "name the --out of weft run, weft study or weft compare");
+  fail("no-results", "the folder has no results of weft: neither summary.json, study.json nor comparison.json", place, folder_help);
+}
+
+Report study_report_if_ended(const fs::path& folder) {
+  if (!fs::exists(folder / "study.csv"))
+    fail("unfinished-run", "the study has not ended: there is no study.csv yet", SourcePlace::named(folder.string()),
+         "weft study --resume goes on with it");
+  return study_report(folder);
+}
+
+Report run_report_if_ended(const fs::path& folder) {
+  if (fs::exists(folder / "manifest.json")) return run_report(folder);
+  fail_without_results(folder);
+}
+
+constexpr std::array<ReportedFolder, 7> reported_folders = {{
+    {"study.json", study_report_if_ended},
+    {"comparison.json", comparison_report},
+    {calibration_data_file, calibration_report},
+    {"nights.csv", nights_report},
+    {projection_data_file, projection_report},
+    {plan_search_data_file, plan_search_report},
+    {"summary.json", run_report_if_ended},
+}};
+
+Report report_of(const fs::path& folder) {
+  const SourcePlace place = SourcePlace::named(folder.string());
+  if (!fs::exists(folder)) fail("no-file", "there is no such folder", place, folder_help);
+  if (!fs::is_directory(folder)) fail("no-results", "the report is of a folder", place, folder_help);
+  for (const ReportedFolder& one : reported_folders) {
+    if (fs::exists(folder / one.file)) return one.report(folder);
+  }
+  fail_without_results(folder);
 }
 
 }  // namespace
@@ -51,6 +87,16 @@ void check_report_place(const fs::path& folder) {
   if (fs::exists(fs::symlink_status(path, unknown)) && !is_report(path)) {
     fail("file-in-the-way", "the report has this name, and the file is none that weft has written",
          SourcePlace::named(path.string()), "move it away");
+  }
+}
+
+void check_report_place(const fs::path& folder, const std::string& file) {
+  check_report_place(folder);
+  for (const ReportedFolder& one : reported_folders) {
+    if (one.file != file && fs::exists(folder / one.file)) {
+      fail("file-in-the-way", fmt::format("the folder has other results, {}", one.file), SourcePlace::named(folder.string()),
+           "name a folder of its own with --report=DIR");
+    }
   }
 }
 
@@ -74,6 +120,16 @@ std::string page_with(const std::string& data) {
   }
   filled += page.substr(at + data_place.size());
   return filled;
+}
+
+fs::path write_report_data(const fs::path& folder, const std::string& file, const std::string& text) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail_write(folder, error.message(), "--report");
+  OutputFile data(folder / file, OutputFile::Packing::none, "--report");
+  data.write(text);
+  data.commit();
+  return write_report(folder);
 }
 
 fs::path write_report(const fs::path& folder) {

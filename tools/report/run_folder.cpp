@@ -23,4 +23,21 @@ std::string results_text(const ReportJson& json, const char* name) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+const ReportJson& results_list(const ReportJson& json, const char* name) {
+  static const ReportJson none = ReportJson::array();
+  const auto found = json.find(name);
+  return found != json.end() && found->is_array() ? *found : none;
+}
+
+const ReportJson& results_object(const ReportJson& json, const char* name) {
+  static const ReportJson none = ReportJson::object();
+  const auto found = json.find(name);
+  return found != json.end() && found->is_object() ? *found : none;
+}
+
+ReportJson results_cell(const ReportJson& json, const char* name) {
+  const std::optional<double> value = results_number(json, name);
+  return value ? ReportJson(*value) : ReportJson();
+}
+
 }  // namespace weft

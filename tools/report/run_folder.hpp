@@ -18,6 +18,11 @@ ReportJson read_results_json(const std::filesystem::path& path);
 /// Members of an object; none, or "", where it has none of that name and type.
 std::optional<double> results_number(const ReportJson& json, const char* name);
 std::string results_text(const ReportJson& json, const char* name);
+/// Likewise, empty.
+const ReportJson& results_list(const ReportJson& json, const char* name);
+const ReportJson& results_object(const ReportJson& json, const char* name);
+/// A number as a cell of a table; null where there is none.
+ReportJson results_cell(const ReportJson& json, const char* name);
 
 struct RunFolder {
   std::filesystem::path path;

@@ -153,8 +153,8 @@ Report run_report(const std::filesystem::path& folder) {
   if (const auto standstill = run.summary.find("standstill"); standstill != run.summary.end() && !standstill->empty())
     report.warnings.push_back("The run came to a standstill: jobs wait for what never comes. summary.json says for what.");
   add_headline(run, report);
-  report.sections = {iterations_section(run), jobs_section(run),  links_section(run),   transfers_section(run),
-                     packets_section(run),    notes_section(run), manifest_section(run)};
+  report.sections = {iterations_section(run), explained_section(run), jobs_section(run),  links_section(run),
+                     transfers_section(run),  packets_section(run),   notes_section(run), manifest_section(run)};
   return report;
 }
 

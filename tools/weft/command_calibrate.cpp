@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -23,6 +24,7 @@
 #include "tools/calibrate/nightly.hpp"
 #include "tools/calibrate/profile_use.hpp"
 #include "tools/calibrate/times_table.hpp"
+#include "tools/report/report_page.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 #include "tools/weft/calibrate_text.hpp"
@@ -50,6 +52,7 @@ struct CalibrateOptions {
   std::string table;
   std::string page;
   std::string breakdown;
+  std::string report;
   std::string search = "hill_climbing";
   std::vector<std::string> weights;
   std::string lambda = "auto";
@@ -146,7 +149,12 @@ class SearchWatch {
   double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(); }
   bool must_stop() const { return interrupt_flag() || (minutes_ > 0 && elapsed_s() > 60 * minutes_); }
 
-  void show(const CalibrationOptions::Progress& now) const {
+  /// {"doing", "candidates", "mape"}, whenever the best so far became better.
+  const nlohmann::ordered_json& trail() const { return trail_; }
+
+  void show(const CalibrationOptions::Progress& now) {
+    if (trail_.empty() || trail_.back()["doing"] != now.doing || now.mape < trail_.back()["mape"])
+      trail_.push_back({{"doing", now.doing}, {"candidates", now.points}, {"mape", now.mape}});
     if (!shows_) return;
     const double left_s = minutes_ > 0 ? std::max(0.0, 60 * minutes_ - elapsed_s()) : 0;
     std::fprintf(stderr, "\r\033[K%s: %llu of at most %llu candidates  error %.2f %%  %.0f s%s", now.doing,
@@ -160,9 +168,30 @@ class SearchWatch {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   double minutes_;
   bool shows_;
+  nlohmann::ordered_json trail_ = nlohmann::ordered_json::array();
 };
 
-CalibrationOptions options_of(CalibrateOptions& options, const SearchWatch& watch) {
+/// calibration.json, times.csv and report.html in --report.
+std::string write_calibration_report(const std::string& folder, const CalibrationCases& all, const CalibrationProfile& profile,
+                                     const CalibrationResult& result, double elapsed_s, const nlohmann::ordered_json& trail,
+                                     const std::vector<std::string>& notes) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(calibration_json(profile, result, elapsed_s));
+  const std::size_t cases = all.cases.size();
+  json["name"] = cases == 1 ? all.cases.front().name : counted(cases, "case", "cases");
+  json["search"] = profile.search;
+  json["stopped"] = result.stopped || result.spent_budget;
+  json["trail"] = trail;
+  json["notes"] = all.notes;
+  for (const std::string& note : notes) json["notes"].push_back(note);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail_write(folder, error.message(), "--report");
+  CsvFile times(std::filesystem::path(folder) / "times.csv", times_table_header, OutputFile::Packing::none, "--report");
+  write_times_table(times, all, result);
+  return write_report_data(folder, calibration_data_file, json.dump(2) + "\n").string();
+}
+
+CalibrationOptions options_of(CalibrateOptions& options, SearchWatch& watch) {
   CalibrationOptions how{search_settings(options.search, options.flags.settings)};
   how.scale = scale_called(options.errors);
   how.weights = weights_of_kinds(options.weights);
@@ -240,6 +269,7 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
            "give --out, --table, --page and --breakdown a file each");
     }
   }
+  if (!options.report.empty()) check_report_place(options.report, calibration_data_file);
   // Before the search, so that a place where nothing can be written is not found after it.
   OutputFile file(options.out);
   std::optional<CsvFile> table;
@@ -251,6 +281,7 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
   if (!options.breakdown.empty()) breakdown.emplace(options.breakdown, plain, "--breakdown");
   const CalibrationResult result = calibrate(all, space, how);
   const double elapsed_s = watch->elapsed_s();
+  const nlohmann::ordered_json trail = watch->trail();
   watch.reset();
 
   CalibrationProfile profile = fitted_profile(all, space, result, options.search);
@@ -266,6 +297,9 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
     breakdown->write(break_down_errors(timed_errors(all, result)).to_csv());
     breakdown->commit();
   }
+  std::string report;
+  if (!options.report.empty())
+    report = write_calibration_report(options.report, all, profile, result, elapsed_s, trail, doubts(all, space, result));
   const bool is_whole = !result.stopped && !result.spent_budget;
   if (is_whole) remove_journals(how.journal);
   if (!options.quiet) {
@@ -285,6 +319,7 @@ int calibrate_command(CalibrateOptions options, bool seed_given) {
   } else {
     print_calibration(profile, result);
     fmt::print("profile in {}\n", options.out);
+    if (!report.empty()) fmt::print("report in {}\n", report);
   }
   std::fflush(stdout);
   if (!result.stopped || !interrupt_flag()) return exit_done;
@@ -354,6 +389,11 @@ void add_calibrate_command(CLI::App& app, Action& action) {
                            ->type_name("FILE.csv");
   CLI::Option* page =
       command->add_option("--page", options->page, "Also draw what was found: a page that a browser opens")->type_name("FILE.html");
+  CLI::Option* report = command
+                            ->add_option("--report", options->report,
+                                         "Also write calibration.json, times.csv and report.html into this folder: charts of the "
+                                         "fit, of its errors and of the search")
+                            ->type_name("DIR");
   CLI::Option* breakdown =
       command->add_option("--breakdown", options->breakdown, "Also write mean errors by message size, job size and host")
           ->type_name("FILE.csv");
@@ -437,7 +477,7 @@ void add_calibrate_command(CLI::App& app, Action& action) {
   CLI::Option* anew =
       command->add_flag("--anew", options->anew, "Do not go on from where the last search for this profile was cut off");
   for (CLI::Option* const of_one :
-       {scenario, topology, workload, flows, measured, cases, mode, seed, fit, profile, out, table, page, breakdown, anew})
+       {scenario, topology, workload, flows, measured, cases, mode, seed, fit, profile, out, table, page, report, breakdown, anew})
     nightly->excludes(of_one);
   command->add_flag("--json", options->json, "Print what was found as JSON on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");

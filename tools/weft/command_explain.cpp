@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,7 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
+#include "core/text/source_text.hpp"
 #include "tools/explain/explanation.hpp"
+#include "tools/report/report_page.hpp"
 #include "tools/simulation/run_again.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/explain_text.hpp"
@@ -33,6 +37,7 @@ struct ExplainFlags {
   std::optional<std::uint64_t> iteration;
   std::uint64_t what_ifs = 24;
   std::uint32_t threads = 0;
+  bool report = false;
   bool json = false;
   bool quiet = false;
 };
@@ -49,7 +54,25 @@ RunFlags flags_of(const ExplainFlags& flags) {
   return run;
 }
 
+/// Throws InputError [unused-flag] where there is no folder of a run for it, and what
+/// check_report_place() does.
+void check_report(const ExplainFlags& flags) {
+  if (!is_results_folder(flags.run)) {
+    fail("unused-flag", "--report adds to the report of a run, and this is no folder of one", SourcePlace::named("--report"),
+         "weft run SCENARIO.textproto --out=DIR, then weft explain DIR --report");
+  }
+  check_report_place(flags.run);
+}
+
+/// explanation.json and report.html of the run.
+std::string add_to_report(const Explanation& explanation, const std::filesystem::path& run) {
+  const nlohmann::json summary = nlohmann::json::parse(SourceText::read((run / "summary.json").string()).text(), nullptr, false);
+  const std::string fingerprint = summary.is_object() ? summary.value("fingerprint", "") : "";
+  return write_report_data(run, "explanation.json", explanation_json_of_run(explanation, fingerprint).dump(2) + "\n").string();
+}
+
 int carry_out_explain(const ExplainFlags& flags) {
+  if (flags.report) check_report(flags);
   ExplainOptions options;
   options.job = flags.job;
   options.iteration = flags.iteration;
@@ -74,6 +97,10 @@ int carry_out_explain(const ExplainFlags& flags) {
   if (!flags.out.empty()) write_tables(explanation, flags.out);
   std::cout << (flags.json ? explanation_json(explanation).dump(2) + "\n" : explanation_page(explanation));
   if (!flags.json && !flags.out.empty()) std::cout << fmt::format("\ntables in {}/\n", flags.out);
+  if (flags.report) {
+    const std::string report = add_to_report(explanation, flags.run);
+    if (!flags.json) std::cout << fmt::format("{}report in {}\n", flags.out.empty() ? "\n" : "", report);
+  }
   return exit_done;
 }
 
@@ -93,12 +120,12 @@ void add_explain_command(CLI::App& app, Action& action) {
       ->type_name("N")
       ->capture_default_str()
       ->transform(whole_number<std::uint64_t>());
-  command->add_option("--mode", flags->mode, "Fidelity: flow or packet; default: the run's")
-      ->type_name("MODE")
-      ->check(one_of({"job", "flow", "packet"}));
-  command->add_option("--set", flags->settings, "Module parameter, repeatable, over those of the run")
-      ->type_name("module.param=value")
-      ->allow_extra_args(false);
+  CLI::Option* mode = command->add_option("--mode", flags->mode, "Fidelity: flow or packet; default: the run's")
+                          ->type_name("MODE")
+                          ->check(one_of({"job", "flow", "packet"}));
+  CLI::Option* set = command->add_option("--set", flags->settings, "Module parameter, repeatable, over those of the run")
+                         ->type_name("module.param=value")
+                         ->allow_extra_args(false);
   command
       ->add_option("--threads", flags->threads,
                    "Threads, over which runs are shared out; 0: all cores. Results do not depend on them")
@@ -106,6 +133,11 @@ void add_explain_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--out", flags->out, "Also writes critical_path.csv, link_gains.csv, blame.csv and what_if.csv there")
       ->type_name("DIR");
+  command
+      ->add_flag("--report", flags->report,
+                 "Also put it into RUN's report.html, by way of explanation.json there; RUN is a folder then")
+      ->excludes(mode)
+      ->excludes(set);
   command->add_flag("--json", flags->json, "Print JSON");
   command->add_flag("--quiet", flags->quiet, "No progress line, no notes");
   command->footer(
@@ -113,6 +145,7 @@ void add_explain_command(CLI::App& app, Action& action) {
       "  weft explain weft-out\n"
       "  weft explain scenario.textproto --job=llama --iteration=3\n"
       "  weft explain weft-out --what-if=0 --out=why\n"
+      "  weft explain weft-out --report\n"
       "Of each job: the critical path of an iteration; the links and tiers to raise first, by derivatives and by runs that check\n"
       "them. Of all flows: whom they waited for, where. Then what if one thing were ideal. Packet\n"
       "mode, too, but for derivatives.");

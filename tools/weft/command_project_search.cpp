@@ -7,7 +7,9 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
+#include "tools/report/report_page.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/project_commands.hpp"
 #include "tools/weft/search_flags.hpp"
@@ -20,6 +22,7 @@ namespace {
 struct ProjectSearchFlags {
   SearchFlags search;
   std::uint64_t shown = 20;
+  std::string report;
   bool json = false;
   bool quiet = false;
 };
@@ -44,6 +47,7 @@ class SearchLine {
 };
 
 int search(const ProjectSearchFlags& flags) {
+  if (!flags.report.empty()) check_report_place(flags.report, plan_search_data_file);
   SearchedPlans found;
   {
     SearchLine line(stderr_is_terminal() && !flags.quiet);
@@ -61,6 +65,10 @@ int search(const ProjectSearchFlags& flags) {
   page.shown = flags.shown;
   page.operations = found.operations;
   std::cout << (flags.json ? search_json(page).dump(2) + "\n" : search_page(page));
+  if (!flags.report.empty()) {
+    const std::string report = write_report_data(flags.report, plan_search_data_file, search_json(page).dump(2) + "\n").string();
+    if (!flags.json) std::cout << "report in " << report << "\n";
+  }
   return found.result.plans.empty() ? exit_no : exit_done;
 }
 
@@ -114,6 +122,10 @@ void add_project_search_command(CLI::App& project, Action& action) {
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
   command->add_option("--threads", search_flags.threads, "Threads; 0: all cores")->type_name("N")->capture_default_str();
+  command
+      ->add_option("--report", flags->report,
+                   "Also write plan_search.json and report.html into this folder: all plans by time and memory")
+      ->type_name("DIR");
   command->add_flag("--json", flags->json, "Print JSON");
   command->add_flag("--quiet", flags->quiet, "No progress line");
   command->footer(

@@ -15,7 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/diagnostics.hpp"
+#include "tools/report/report_page.hpp"
 #include "tools/weft/benchmark_flags.hpp"
+#include "tools/weft/memory_flags.hpp"
+#include "tools/weft/memory_text.hpp"
 #include "tools/weft/operator_time_flags.hpp"
 #include "tools/weft/plan_flags.hpp"
 #include "tools/weft/progress.hpp"
@@ -31,11 +35,33 @@ namespace {
 /// The flags, and how the command prints.
 struct ProjectTrainingFlags {
   TrainingFlags training;
+  std::string report;
   bool json = false;
   bool quiet = false;
 };
 
+/// What a GPU of a cluster holds; null where it is not known which GPU that is.
+nlohmann::ordered_json memory_on(const TrainingFlags& training, const std::string& cluster) {
+  MemoryFlags memory;
+  memory.plan = training.plan;
+  memory.cluster = cluster;
+  memory.target_nodes = training.target_nodes;
+  try {
+    return memory_json(projected_memory(memory).report);
+  } catch (const InputError&) {
+    return {};
+  }
+}
+
+std::string write_projection_report(const ProjectTrainingFlags& flags, const std::vector<TrainingProjection>& projections) {
+  nlohmann::ordered_json json = {{"projections", nlohmann::ordered_json::array()}, {"memory", nlohmann::ordered_json::array()}};
+  for (const TrainingProjection& projection : projections) json["projections"].push_back(training_json(projection));
+  for (const std::string& cluster : flags.training.clusters) json["memory"].push_back(memory_on(flags.training, cluster));
+  return write_report_data(flags.report, projection_data_file, json.dump(2) + "\n").string();
+}
+
 int project(const ProjectTrainingFlags& flags) {
+  if (!flags.report.empty()) check_report_place(flags.report, projection_data_file);
   std::vector<TrainingProjection> projections;
   {
     ProgressLine line(stderr_is_terminal() && !flags.quiet);
@@ -49,6 +75,10 @@ int project(const ProjectTrainingFlags& flags) {
     std::cout << (projections.size() == 1 ? json.front() : json).dump(2) << "\n";
   } else {
     std::cout << (projections.size() == 1 ? training_page(projections.front()) : clusters_page(projections));
+  }
+  if (!flags.report.empty()) {
+    const std::string report = write_projection_report(flags, projections);
+    if (!flags.json) std::cout << "report in " << report << "\n";
   }
   return exit_done;
 }
@@ -119,6 +149,11 @@ void add_project_training_command(CLI::App& project_command, Action& action) {
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   command->add_option("--threads", training.threads, "Threads of the simulation")->type_name("N")->capture_default_str();
+  command
+      ->add_option("--report", flags->report,
+                   "Also write projection.json and report.html into this folder: charts of what an iteration and a GPU's memory go "
+                   "into")
+      ->type_name("DIR");
   command->add_flag("--json", flags->json, "Print JSON");
   command->add_flag("--quiet", flags->quiet, "No progress line");
   command->footer(

@@ -12,13 +12,17 @@
 namespace weft {
 
 void add_report_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("report", "Make a page of charts from the results of a run, study or comparison");
+  CLI::App* command =
+      app.add_subcommand("report", "Make a page of charts from results: of a run, study, comparison, calibration or projection");
   struct Flags {
     std::string folder;
     bool json = false;
   };
   auto flags = std::make_shared<Flags>();
-  command->add_option("folder", flags->folder, "What weft run, weft study or weft compare wrote (their --out)")
+  command
+      ->add_option(
+          "folder", flags->folder,
+          "What weft run, weft study or weft compare wrote (their --out), or weft calibrate or weft project (their --report)")
       ->type_name("DIR")
       ->required();
   command->add_flag("--json", flags->json, "Print the data of the page as JSON, and write no page");
@@ -26,6 +30,7 @@ void add_report_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  weft report weft-out\n"
       "  weft report runs/buffers --json\n"
+      "  weft report calibration/history\n"
       "Writes DIR/report.html: one file, which needs neither network nor server. Big tables are reduced: percentiles are of all\n"
       "rows, and where only some are drawn the page says which. Every chart has its numbers as a table.\n"
       "`weft run --report` also samples links over time, so that the page shows when they were busy.");

@@ -221,4 +221,23 @@ nlohmann::ordered_json explanation_json(const Explanation& explanation) {
   return json;
 }
 
+nlohmann::ordered_json explanation_json_of_run(const Explanation& explanation, const std::string& fingerprint) {
+  nlohmann::ordered_json json = explanation_json(explanation);
+  json["run_fingerprint"] = fingerprint;
+  for (std::size_t i = 0; i < explanation.times.size(); ++i) {
+    if (!explanation.times[i].path) continue;
+    nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
+    for (const PathPiece& piece : explanation.times[i].path->pieces) {
+      pieces.push_back({{"kind", piece.kind},
+                        {"op", piece.what},
+                        {"where", piece.where},
+                        {"begin_s", piece.begin.since_start().in_s()},
+                        {"end_s", piece.end.since_start().in_s()},
+                        {"contention_s", piece.contention_s}});
+    }
+    json["jobs"][i]["critical_path"]["path"] = std::move(pieces);
+  }
+  return json;
+}
+
 }  // namespace weft

@@ -13,5 +13,8 @@ namespace weft {
 
 std::string explanation_page(const Explanation& explanation);
 nlohmann::ordered_json explanation_json(const Explanation& explanation);
+/// The same with critical paths piece by piece, for a file beside the results of the run that it is
+/// of.
+nlohmann::ordered_json explanation_json_of_run(const Explanation& explanation, const std::string& fingerprint);
 
 }  // namespace weft
