@@ -122,11 +122,11 @@ py::dict columns_of_rows(std::span<const Row> rows) {
 }
 
 /// The tables that a MemorySink has, each with its rows.
-constexpr std::tuple kept_tables = {&MemorySink::jobs,        &MemorySink::attempts,      &MemorySink::cluster,
-                                    &MemorySink::iterations,  &MemorySink::communicators, &MemorySink::collectives,
-                                    &MemorySink::flows,       &MemorySink::links,         &MemorySink::pause_storms,
-                                    &MemorySink::events,      &MemorySink::congestion,    &MemorySink::congested_jobs,
-                                    &MemorySink::link_samples};
+constexpr std::tuple kept_tables = {&MemorySink::jobs,         &MemorySink::attempts,      &MemorySink::cluster,
+                                    &MemorySink::iterations,   &MemorySink::communicators, &MemorySink::collectives,
+                                    &MemorySink::flows,        &MemorySink::links,         &MemorySink::pause_storms,
+                                    &MemorySink::events,       &MemorySink::congestion,    &MemorySink::congested_jobs,
+                                    &MemorySink::link_samples, &MemorySink::tier_samples};
 
 template <class Row>
 Row row_of(std::vector<Row> MemorySink::*);

@@ -16,6 +16,7 @@
 #include "tools/python/frames.hpp"
 #include "tools/python/interruptible.hpp"
 #include "tools/python/text.hpp"
+#include "tools/report/report_page.hpp"
 #include "tools/results/memory_sink.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
@@ -66,6 +67,16 @@ py::list texts(const std::vector<std::string>& of) {
   py::list list;
   for (const std::string& text : of) list.append(text_of(text));
   return list;
+}
+
+/// The path of the page.
+py::object reported(const std::string& folder) {
+  std::string path;
+  {
+    const py::gil_scoped_release released;
+    path = write_report(folder).string();
+  }
+  return text_of(path);
 }
 
 /// What a scenario is, without running it.
@@ -135,6 +146,7 @@ void bind_runs(py::module_& module) {
       .def_readwrite("trace", &RequestedRun::trace)
       .def_readwrite("trace_size", &RequestedRun::trace_size)
       .def_readwrite("trace_ranks", &RequestedRun::trace_ranks)
+      .def_readwrite("report", &RequestedRun::report)
       .def_readwrite("sample", &RequestedRun::sample)
       .def_readwrite("until", &RequestedRun::until)
       .def_readwrite("snapshot", &RequestedRun::snapshot)
@@ -155,6 +167,7 @@ void bind_runs(py::module_& module) {
       .def_property_readonly("out", [](const FinishedRun& run) { return text_of(run.outcome.out); });
   module.def("run", &run_wanted, py::arg("wanted"), py::arg("flows"), py::arg("progress"));
   module.def("describe", &described, py::arg("flags"));
+  module.def("report", &reported, py::arg("folder"));
 }
 
 }  // namespace weft::python

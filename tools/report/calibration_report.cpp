@@ -230,6 +230,7 @@ void add_search(const ReportJson& json, ReportSection& section) {
                            results_number(json, "runs").value_or(0)),
                ReportAxis{"candidates"}, ReportAxis{"mean error of the best so far", "share"}, series);
   chart["marked"] = true;
+  chart["step"] = true;
   section.charts.push_back(std::move(chart));
 }
 

@@ -104,13 +104,13 @@ void add_iterations(const ReportJson& projections, ReportSection& section) {
     }
   }
   if (table.rows.empty()) return;
-  section.charts.push_back(
-      stack.chart("breakdown", "What an iteration's time goes into",
-                  fmt::format("Computation, with the communication that it hides, and communication that nothing hides, by axis of "
-                              "the plan: tensor (tp), context (cp), pipeline (pp), expert (ep), data (dp). Iterations take from {} "
-                              "to {}.",
-                              readable(fastest_s), readable(slowest_s)),
-                  "projection", ReportAxis{"time per iteration", "s"}));
+  section.charts.push_back(stack.chart(
+      "breakdown", "What an iteration's time goes into",
+      fmt::format("Computation, with the communication that it hides, and communication that nothing hides, by axis of "
+                  "the plan: tensor (tp), context (cp), pipeline (pp), expert (ep), data (dp). {}.",
+                  fastest_s < slowest_s ? fmt::format("Iterations take from {} to {}", readable(fastest_s), readable(slowest_s))
+                                        : fmt::format("The iteration takes {}", readable(fastest_s))),
+      "projection", ReportAxis{"time per iteration", "s"}));
   section.tables.push_back(std::move(table));
 }
 
@@ -294,11 +294,11 @@ ReportTable plans_table(const ReportJson& json) {
   ReportTable table{
       "plans-table",
       "Plans, the fastest first",
-      {{"plan", "text"}, {"iteration, estimated", "s"}, {"simulated", "s"}, {"memory", "bytes"}, {"operations per s and GPU", ""}}};
+      {{"plan", "text"}, {"iteration, estimated", "s"}, {"simulated", "s"}, {"memory", "bytes"}, {"TFLOP/s of a GPU", ""}}};
   for (std::size_t i = 0; i < std::min(plans.size(), plan_rows_max); ++i) {
     table.rows.push_back(
         ReportJson::array({plan_text(plans[i]), results_cell(plans[i], "estimated_s"), results_cell(plans[i], "simulated_s"),
-                           results_cell(plans[i], "memory_bytes"), results_cell(plans[i], "operations_per_s_and_gpu")}));
+                           results_cell(plans[i], "memory_bytes"), number_of(plans[i], "operations_per_s_and_gpu") / 1e12}));
   }
   if (plans.size() > plan_rows_max) table.note = fmt::format("The first {} of {} plans.", plan_rows_max, plans.size());
   return table;

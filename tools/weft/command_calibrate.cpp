@@ -153,7 +153,8 @@ class SearchWatch {
   const nlohmann::ordered_json& trail() const { return trail_; }
 
   void show(const CalibrationOptions::Progress& now) {
-    if (trail_.empty() || trail_.back()["doing"] != now.doing || now.mape < trail_.back()["mape"])
+    // Where there is no error, intervals are being found.
+    if (now.mape > 0 && (trail_.empty() || trail_.back()["doing"] != now.doing || now.mape < trail_.back()["mape"]))
       trail_.push_back({{"doing", now.doing}, {"candidates", now.points}, {"mape", now.mape}});
     if (!shows_) return;
     const double left_s = minutes_ > 0 ? std::max(0.0, 60 * minutes_ - elapsed_s()) : 0;

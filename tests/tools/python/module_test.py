@@ -109,6 +109,19 @@ class Tables(FromTheRoot):
         self.assertEqual(flows["size_bytes"].dtype, numpy.int64)
         self.assertIs(result.flows, flows)
 
+    def test_have_links_over_time_with_a_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = weft.run(two_ranks(), out=folder, report=True)
+            self.assertGreater(self.same_as_csv(result, folder, "tier_samples"), 0)
+            # What goes over the hosts' own cables is what was sent, and headers.
+            samples = result.tier_samples
+            self.assertGreaterEqual(samples[samples["tier"].str.startswith("host->")]["bytes"].sum(), 1_000_000)
+            page = Path(folder) / "report.html"
+            page_of_run = page.read_text(encoding="utf-8")
+            page.unlink()
+            self.assertEqual(weft.report(folder), str(page))
+            self.assertEqual(page.read_text(encoding="utf-8"), page_of_run)
+
     def test_list_many_transfers_by_class_or_not_at_all(self):
         self.assertEqual(len(weft.run(two_ranks(), flow_rows="off").flows), 0)
         self.assertGreater(len(weft.run(two_ranks(), flow_rows="whole").flows), 0)
@@ -196,6 +209,11 @@ class Mistakes(FromTheRoot):
         self.assertEqual(str(error) + "\n", done.stderr)
         self.assertEqual(done.returncode, 2)
         self.assertEqual(error.file, "missing.textproto")
+
+    def test_of_reports(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.refused("no-results", "no results of weft", lambda: weft.report(folder))
+        self.refused("missing-flag", "no folder", lambda: weft.run(two_ranks(), report=True))
 
     def test_in_files_have_their_place(self):
         with tempfile.TemporaryDirectory() as folder:

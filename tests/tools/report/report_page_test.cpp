@@ -268,5 +268,107 @@ TEST_F(Reports, GoWithTheResultsTheyAreOf) {
   EXPECT_EQ(run_weft({.folder = folder_.path()}, with_report).status, 2);
 }
 
+// --- Explanations, calibrations, projections ---
+
+const std::string explanation_of_run = R"({"run_fingerprint": "f00d", "raise": 1.1, "jobs": [{"job": "a", "seconds": 3,
+  "critical_path": {"iteration": 2, "seconds": 2, "by_kind": [
+    {"kind": "compute", "seconds": 1.5, "contention_s": 0, "pieces": 1},
+    {"kind": "all_reduce", "seconds": 0.5, "contention_s": 0.2, "pieces": 1}],
+    "path": [{"kind": "compute", "op": "forward", "where": "rank 1", "begin_s": 1, "end_s": 2.5, "contention_s": 0},
+      {"kind": "all_reduce", "op": "sum", "where": "rank 1 -> rank 2", "begin_s": 2.5, "end_s": 3, "contention_s": 0.2}]},
+  "tiers": [{"what": "leaf->spine", "links": 4, "gain_s": 0.04, "tried_gain_s": 0.03}], "links": []}],
+  "waiting": {"alone_s": 1, "lost_s": 0.2, "blame": [{"job": "a", "link": "x->y", "blamed_job": "b", "lost_s": 0.2}]},
+  "what_if": [{"kind": "job", "what": "b", "gain_s": {"a": 0.2}}, {"kind": "ops", "what": "compute", "gain_s": {"a": 1.5}}]})";
+
+TEST_F(Reports, ShowWhyARunTookSoLong) {
+  write("explanation.json", explanation_of_run);
+  const Json report = data();
+  const Json path = chart(report, "path-0");
+  EXPECT_EQ(path["rows"], (Json{"compute", "all_reduce"}));
+  // From the begin of the iteration at 1 s; the second piece lost time to others.
+  EXPECT_EQ(path["bars"], (Json{{0, 0.0, 1.5, 0}, {1, 1.5, 2.0, 1}}));
+  EXPECT_EQ(chart(report, "what-if-0")["categories"], (Json{"ops: compute", "job: b"}));
+  EXPECT_EQ(table(report, "raise-table")["rows"], (Json{{"a", "all", "leaf->spine", 4.0, 0.04, 0.03}}));
+  EXPECT_EQ(table(report, "blame-table")["rows"], (Json{{"a", "x->y", "b", 0.2}}));
+}
+
+TEST_F(Reports, TakeNoExplanationOfAnotherRun) {
+  std::string other = explanation_of_run;
+  other.replace(other.find("f00d"), 4, "beef");
+  write("explanation.json", other);
+  const Json report = data();
+  EXPECT_TRUE(chart(report, "path-0").is_null());
+  EXPECT_NE(part(report["sections"], "why")["text"][0].get<std::string>().find("of another run"), std::string::npos);
+}
+
+class OtherReports : public Reports {
+ protected:
+  OtherReports() {
+    std::filesystem::remove(run() / "summary.json");
+    std::filesystem::remove(run() / "manifest.json");
+  }
+};
+
+const std::string times_header = "case,file,line,what,size_bytes,ranks,measured_s,before_s,fitted_s,aligned_s,part,outlier\n";
+
+TEST_F(OtherReports, HoldSimulatedAgainstMeasuredTimes) {
+  write("calibration.json", R"({"name": "c", "search": "s", "parameters": [{"name": "flow.wqe_latency", "before": "1us",
+    "fitted": "2us", "low": "1500ns", "high": "2.5us", "knowledge": "identified"}], "before": {"count": 2, "mape": 0.5},
+    "training": {"count": 2, "mape": 0.125}, "trail": [{"doing": "searching", "candidates": 1, "mape": 0.5},
+    {"doing": "searching", "candidates": 9, "mape": 0.125}]})");
+  write("times.csv", times_header + "c,m.csv,2,small,1024,,1,0.5,0.75,,training,0\nc,m.csv,3,large,1048576,,4,2,4,,held_out,0\n");
+  const Json report = data();
+  EXPECT_EQ(report["kind"], "calibration");
+  const Json values = chart(report, "parameters")["series"][0];
+  EXPECT_EQ(values["values"], (Json{{0.0, 2.0}}));
+  EXPECT_NEAR(values["intervals"][0][0].get<double>(), 1.5, 1e-9);
+  EXPECT_NEAR(values["intervals"][0][1].get<double>(), 2.5, 1e-9);
+  const Json times = chart(report, "times");
+  EXPECT_EQ(times["series"][0]["values"], (Json{{1.0, 0.75}}));
+  EXPECT_EQ(times["series"][1]["values"], (Json{{4.0, 4.0}}));  // held out
+  // Both were off by half; now one by a quarter.
+  EXPECT_EQ(chart(report, "errors_by_size")["series"][0]["values"], (Json{{1024.0, 0.5}, {1048576.0, 0.5}}));
+  EXPECT_EQ(chart(report, "errors_by_size")["series"][1]["values"], (Json{{1024.0, 0.25}, {1048576.0, 0.0}}));
+  EXPECT_EQ(chart(report, "search")["series"][0]["values"], (Json{{1.0, 0.5}, {9.0, 0.125}}));
+}
+
+TEST_F(OtherReports, GoThroughNights) {
+  write("nights.csv",
+        "date,status,alarm,rows,matched,outliers,uncalibrated_mape,reference_mape,published_mape,hold_out_mape_before,"
+        "hold_out_mape_after,drift,drift_median,reference,reasons\n"
+        "2026-01-30,published,0,100,90,1,0.2,,0.05,,0.04,,,,\n2026-01-31,refused,1,10,9,0,,,,,,,,2026-01-30,too few rows\n");
+  write("parameters.csv",
+        "date,status,parameter,value,low,high,knowledge\n2026-01-30,published,flow.wqe_latency,2us,1us,3us,identified\n");
+  std::filesystem::create_directory(run() / "2026-01-31");
+  const Json report = data();
+  EXPECT_EQ(chart(report, "nights_errors")["series"][0]["values"], (Json{{0.0, 0.05}, {1.0, nullptr}}));
+  EXPECT_EQ(chart(report, "nights_values")["series"][0]["intervals"], (Json{{0.5, 1.5}}));
+  EXPECT_EQ(report["warnings"].size(), 2U);
+  EXPECT_EQ(table(report, "nights-table")["rows"][0][0], "2026-01-31");
+}
+
+TEST_F(OtherReports, BreakAnIterationAndItsMemoryDown) {
+  write("projection.json", R"({"projections": [{"model": "m", "plan": "PP 2", "cluster": "k", "isolated_parts_s": {"compute": 6,
+    "communication in passes": 2}, "isolated_communication": [], "projections": [{"name": "isolated", "iteration_s": 10,
+    "exposed_s": 4, "exposed_by_axis_s": {"pp": 3, "tp": 1}}], "notes": []}], "memory": [{"gpu": "g", "gpu_memory_bytes": 100,
+    "simulate": {"stages": [{"stage": 0, "parameters_bytes": 40, "activations_bytes": 20, "total_bytes": 60}]}}]})");
+  const Json report = data();
+  const Json bars = chart(report, "breakdown")["series"];
+  EXPECT_EQ(bars[0], (Json{{"name", "computation"}, {"values", {6.0}}}));
+  EXPECT_EQ(bars[1], (Json{{"name", "pp: bubble and messages"}, {"values", {3.0}}}));
+  EXPECT_EQ(bars[2], (Json{{"name", "exposed: tp"}, {"values", {1.0}}}));
+  EXPECT_EQ(chart(report, "memory-0")["series"].size(), 2U);
+}
+
+TEST_F(OtherReports, DrawPlansThatNoneBeats) {
+  write("plan_search.json", R"({"model": "m", "gpus": 8, "gpu_memory_bytes": 100, "plans_that_fit": 3, "out_of_memory": 1,
+    "plans": [{"tensor_parallel": 1, "memory_bytes": 90, "estimated_s": 1, "recompute": "none"},
+      {"tensor_parallel": 2, "memory_bytes": 95, "estimated_s": 2, "recompute": "none"},
+      {"tensor_parallel": 4, "memory_bytes": 50, "estimated_s": 3, "simulated_s": 4, "recompute": "none"}], "pareto": [2, 0]})");
+  const Json pareto = chart(data(), "pareto");
+  EXPECT_EQ(pareto["series"][0]["values"], (Json{{50.0, 4.0}, {90.0, 1.0}}));
+  EXPECT_EQ(pareto["series"][1]["values"], (Json{{95.0, 2.0}}));
+}
+
 }  // namespace
 }  // namespace weft::report_page_test

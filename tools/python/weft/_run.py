@@ -26,7 +26,7 @@ class RunResult:
 
     Each table is a pandas frame with the columns of the CSV table of this name: ``jobs``, ``attempts``, ``cluster``,
     ``iterations``, ``communicators``, ``collectives``, ``flows``, ``links``, ``pause_storms``, ``events``, ``congestion``,
-    ``congested_jobs``, ``link_samples``. Units are last in the names of columns (``wait_s``, ``fct_ns``, ``size_bytes``), and
+    ``congested_jobs``, ``link_samples``, ``tier_samples``. Units are last in the names of columns (``wait_s``, ``fct_ns``, ``size_bytes``), and
     in ``frame.attrs["units"]``.
 
     Attributes:
@@ -124,6 +124,7 @@ def run(
     trace: bool = False,
     trace_size: str = "100MB",
     trace_ranks: int = 64,
+    report: bool = False,
     progress: Optional[Progress] = None,
 ) -> RunResult:
     """Simulates a scenario, a workload, a flow list or a cluster trace; as ``weft run``, with results in memory.
@@ -158,6 +159,8 @@ def run(
             class; "whole": a row each; "off": none.
         out: also write the folder that ``weft run --out`` would.
         trace: also write trace.json into ``out``, of ``trace_size`` at most, with ``trace_ranks`` ranks of each job.
+        report: also write report.html into ``out``, a page of charts, and fill ``tier_samples``: how busy the links of each
+            tier are over time.
         progress: called now and then with what is counted ("iterations"), how many are done, and of how many.
 
     Raises:
@@ -177,6 +180,7 @@ def run(
     wanted.no_flow_comparison = not flow_comparison
     wanted.out = os.fspath(out) if out is not None else ""
     wanted.flows_csv = check_choice("flow_rows", flow_rows, ("auto", "whole", "off"))
+    wanted.report = report
     wanted.trace, wanted.trace_size, wanted.trace_ranks = trace, trace_size, check_number("trace_ranks", trace_ranks, 1)
     return RunResult(_native.run(wanted, flow_rows, progress))
 
@@ -191,3 +195,16 @@ def check(scenario: Union[None, PathLike, Scenario] = None, **inputs: Any) -> di
         InputError: an input is wrong.
     """
     return _native.describe(run_flags(scenario, **inputs))
+
+
+def report(folder: PathLike) -> str:
+    """Writes report.html, a page of charts, of what a run, study, comparison, calibration or projection left in its folder; as
+    ``weft report``.
+
+    Returns:
+        Its path.
+
+    Raises:
+        InputError: the folder has no such results, or they are of a run that has not ended.
+    """
+    return _native.report(os.fspath(folder))
