@@ -8,7 +8,7 @@
 //
 // Exit status 77 (skipped) where Chromium or the packages of package.json are not installed.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
@@ -78,13 +78,53 @@ try {
 write_many_transfers(folder('many'), 100_000)
 run('report', 'many')
 
+const project = ['project', 'training', 'llama3_70b', 'llama3_70b_nemo', 'hgx_h100', '--gpus=64', '--estimate-only', '--quiet']
+const search = ['project', 'search', 'llama3_8b', 'hgx_h100', '--gpus=16', '--global-batch=32', '--simulate=0', '--quiet']
+const golden = (name) => join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '../../golden/cases', name)
+for (const name of ['projection', 'plans', 'calibration']) rmSync(folder(name), { recursive: true, force: true })
+run('explain', 'flow', '--what-if=4', '--report', '--quiet')
+run(...project, '--report=projection')
+run(...search, '--report=plans')
+run('calibrate', `--topology=${golden('calibrate_fit')}/net.textproto`, `--flows=${golden('calibrate_fit')}/flows.txt:hpcc`, `--measured=${golden('calibrate_fit')}/fct.csv`,
+  '--fit=flow.wqe_latency,flow.network_efficiency', '--hold-out=0.2', '--out=fitted.textproto', '--anew', '--report=calibration', '--quiet')
+
+// Every study that is shipped, reduced: the first two values of each axis, small messages.
+const shipped = join(golden(''), '../../../tools/examples/studies')
+/** Points of a study that lists them: two of each scenario. */
+function two_points_each(text) {
+  const seen = {}
+  return text.replace(/^point .*scenario" value: "([^"]*)".*$/gm, (line, scenario) => ((seen[scenario] = (seen[scenario] ?? 0) + 1) <= 2 ? line : ''))
+}
+function reduced(text, is_study) {
+  if (!is_study) return text.replace(/size: "\d+MB"/g, 'size: "1MB"')
+  return two_points_each(text).replace(/(?:\bvalue: "[^"]*"\s*){3,}/g, (values) => values.match(/value: "[^"]*"/g).slice(0, 2).join(' ') + ' ').replace(/^replicates: .*$/m, 'replicates: 2')
+}
+const studies = readdirSync(shipped).filter((name) => existsSync(join(shipped, name, 'study.textproto')))
+check(studies.length > 5, `studies in ${shipped}`)
+for (const name of studies) {
+  const copy = folder(`shipped_${name}`)
+  rmSync(copy, { recursive: true, force: true })
+  cpSync(join(shipped, name), copy, { recursive: true })
+  for (const file of readdirSync(copy).filter((one) => one.endsWith('.textproto'))) {
+    const text = readFileSync(join(copy, file), 'utf8')
+    writeFileSync(join(copy, file), reduced(text, file === 'study.textproto'))
+  }
+  const begin = Date.now()
+  run('study', join(copy, 'study.textproto'), `--out=${join(copy, 'out')}`, '--report', '--quiet', '--time-limit=20s')
+  console.log(`study ${name}, reduced: ${((Date.now() - begin) / 1000).toFixed(1)} s`)
+}
+
 /** At least these charts are there. */
 const expected = {
-  flow: ['breakdown', 'durations', 'gantt', 'gpu_use', 'tiers_max', 'tiers_mean', 'topology', 'fct'],
+  flow: ['breakdown', 'path-0', 'durations', 'gantt', 'gpu_use', 'tiers_max', 'tiers_mean', 'topology', 'fct'],
   packet: ['breakdown', 'gantt', 'tiers_max', 'topology', 'fct', 'tier_queue', 'link_rate', 'link_queue'],
   study: ['line-0', 'heat-0', 'line-1', 'heat-1', 'pareto'],
   same: ['changes'],
   many: ['fct', 'slowdown', 'cloud'],
+  projection: ['breakdown', 'parts', 'memory-0'],
+  plans: ['pareto'],
+  calibration: ['parameters', 'times', 'errors', 'search'],
+  ...Object.fromEntries(studies.map((name) => [`shipped_${name}/out`, ['line-0']])),
 }
 
 async function try_charts(page, name) {
@@ -160,18 +200,23 @@ for (const [name, charts] of Object.entries(expected)) {
   for (const chart of charts) check((await page.locator(`#${chart}`).count()) === 1, `${name}: chart ${chart}`)
   check((await page.locator('dl.figures dd').count()) > 0, `${name}: headline figures`)
   await try_axe(page, `${name}, light`)
-  await page.screenshot({ path: join(work, `${name}_light.png`), fullPage: true })
+  await page.screenshot({ path: join(work, `${name.replace('/', '_')}_light.png`), fullPage: true })
   await try_charts(page, name)
   await try_tab(page, name)
   check((await page.locator('html').getAttribute('data-theme')) === 'light', `${name}: light, as the system asks for`)
   await page.locator('button.toggle').first().click()
   check((await page.locator('html').getAttribute('data-theme')) === 'dark', `${name}: the toggle`)
   await try_axe(page, `${name}, dark, tables open`)
-  await page.screenshot({ path: join(work, `${name}_dark.png`), fullPage: true })
+  await page.screenshot({ path: join(work, `${name.replace('/', '_')}_dark.png`), fullPage: true })
   await page.setViewportSize({ width: 400, height: 800 })
   await page.waitForTimeout(100)
   check(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${name}: nothing sticks out of a narrow page`)
-  await page.screenshot({ path: join(work, `${name}_narrow.png`), fullPage: true })
+  await page.screenshot({ path: join(work, `${name.replace('/', '_')}_narrow.png`), fullPage: true })
+  await page.setViewportSize({ width: 1000, height: 900 })
+  await page.emulateMedia({ media: 'print' })
+  await page.waitForTimeout(100)
+  check(!(await page.locator('nav').isVisible()), `${name}: no links for a pointer on paper`)
+  await page.pdf({ path: join(work, `${name.replace('/', '_')}.pdf`), format: 'A4', printBackground: true })
   check(said.length === 0, `${name}: the console says ${said.join('; ')}`)
   await page.close()
 }
