@@ -13,8 +13,8 @@
 
 namespace weft {
 
-/// times.csv of a fit: simulated against measured times, the distribution of errors, errors by size.
-/// Empty without that table.
+/// times.csv of a fit: simulated against measured times, the distribution of errors, and errors by
+/// size. Empty without that table.
 ReportSection measured_times_section(const std::filesystem::path& folder);
 
 /// "1.5us", "400Gbps", "4KiB", "0.9" in base units; none for what is no such quantity.

@@ -67,6 +67,9 @@ ReportJson path_chart(const ReportJson& job, const ReportJson& path, std::string
                   "transfers on the same links.",
                   counted(pieces.size(), "piece", "pieces"), readable(seconds), words, readable(lost_s)));
   chart["x"] = ReportAxis{"time since the iteration began", "s"}.json();
+  chart["row_name"] = "kind";
+  chart["state_name"] = "how";
+  chart["detail_name"] = "what";
   chart["rows"] = kinds;
   chart["states"] = ReportJson::array({"as fast as alone", "slowed by others"});
   chart["bars"] = std::move(bars);

@@ -75,6 +75,9 @@ void add_gantt(const std::vector<Attempt>& attempts, ReportSection& section) {
                            counted(attempts.size(), "attempt", "attempts"), counted(jobs.size(), "job", "jobs"), readable(begin),
                            readable(end)));
   chart["x"] = ReportAxis{"time", "s"}.json();
+  chart["row_name"] = "job";
+  chart["state_name"] = "ended as";
+  chart["detail_name"] = "on";
   chart["rows"] = rows;
   chart["states"] = states;
   chart["bars"] = std::move(bars);

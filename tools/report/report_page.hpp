@@ -38,8 +38,8 @@ void check_report_place(const std::filesystem::path& folder, const std::string& 
 /// [cannot-write], and what readers of tables do.
 std::filesystem::path write_report(const std::filesystem::path& folder);
 
-/// Writes what a command found into a file of the folder, which is made unless it is there, and then
-/// the report. Throws the same.
+/// Writes what a command found into a file of the folder, which is made unless it is there, and
+/// then the report. Throws the same.
 std::filesystem::path write_report_data(const std::filesystem::path& folder, const std::string& file, const std::string& text);
 
 /// The data of the page, as JSON. Throws the same, but for what is of the page itself.

@@ -20,8 +20,8 @@ ReportSection links_section(const RunFolder& run);
 ReportSection transfers_section(const RunFolder& run);
 /// tier_samples.csv, link_samples.csv: queues, rates and pauses in packet mode.
 ReportSection packets_section(const RunFolder& run);
-/// explanation.json, if it is of this run: critical paths, links to raise, who waited for whom, what
-/// would help.
+/// explanation.json, if it is of this run: critical paths, links to raise, who waited for whom,
+/// what would help.
 ReportSection explained_section(const RunFolder& run);
 
 }  // namespace weft

@@ -154,8 +154,9 @@ std::string span_text(const StudiedRuns& study, std::size_t metric) {
       most_mean = interval->mean;
     }
   }
-  if (least == nullptr) return "No run has a value.";
-  if (least_mean == most_mean) return fmt::format("{} everywhere.", metric_text(least_mean, study.metrics[metric]));
+  if (least == nullptr) return fmt::format("No run has a value of {}.", study.metrics[metric].name);
+  if (least_mean == most_mean)
+    return fmt::format("{} is {} at every point.", study.metrics[metric].name, metric_text(least_mean, study.metrics[metric]));
   return fmt::format("Least is {} ({}), most {} ({}).", metric_text(least_mean, study.metrics[metric]),
                      settings_text(study, *least, study.varied), metric_text(most_mean, study.metrics[metric]),
                      settings_text(study, *most, study.varied));

@@ -64,6 +64,10 @@ export interface BarChart extends Described {
 export interface GanttChart extends Described {
   kind: 'gantt'
   x: Axis
+  /** What rows, states and details are. */
+  row_name: string
+  state_name: string
+  detail_name: string
   rows: string[]
   states: string[]
   /** Row, begin, end, state. */

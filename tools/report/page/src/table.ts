@@ -49,11 +49,11 @@ export function tableOf(chart: Chart): Table {
       return {
         ...described,
         columns: [
-          { name: 'job', unit: 'text' },
+          { name: chart.row_name, unit: 'text' },
           { name: 'from', unit: chart.x.unit },
           { name: 'to', unit: chart.x.unit },
-          { name: 'ended as', unit: 'text' },
-          { name: 'on', unit: 'text' },
+          { name: chart.state_name, unit: 'text' },
+          { name: chart.detail_name, unit: 'text' },
         ],
         rows: chart.bars.map(([row, begin, end, state], i) => [
           chart.rows[row] ?? '', begin, end, chart.states[state] ?? '', chart.details[i] ?? '',

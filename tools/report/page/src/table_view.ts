@@ -34,7 +34,7 @@ export function tableView(table: Table): HTMLElement {
   const fill = (): void => {
     body.replaceChildren(...rows.slice(0, shown).map((row) =>
       element('tr', {}, ...table.columns.map((column, i) =>
-        cellView(formatted(row[i] ?? null, column.unit), i === 0, isNumber[i]!)))))
+        cellView(formatted(row[i] ?? null, column.unit), i === 0 && row[i] !== '', isNumber[i]!)))))
     const left = rows.length - shown
     more.hidden = left === 0
     more.textContent = `Show ${Math.min(left, ROWS_MORE).toLocaleString('en-US')} more of ${left.toLocaleString('en-US')} rows`

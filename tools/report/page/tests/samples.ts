@@ -20,7 +20,7 @@ export const bars: BarChart = {
   series: [{ name: 'computation', values: [3, 2] }, { name: 'exposed', values: [1, null] }],
 }
 export const gantt: GanttChart = {
-  ...described, kind: 'gantt', id: 'gantt', x: { name: 'time', unit: 's' }, rows: ['dense', 'late'], states: ['ended', 'failed'],
+  ...described, kind: 'gantt', id: 'gantt', row_name: 'job', state_name: 'ended as', detail_name: 'on', x: { name: 'time', unit: 's' }, rows: ['dense', 'late'], states: ['ended', 'failed'],
   bars: [[0, 0, 5, 0], [1, 1, 2, 1], [1, 3, 4, 0]], details: ['64 GPUs', '8 GPUs', '8 GPUs'],
 }
 export const heat: HeatChart = {
