@@ -54,6 +54,19 @@ StudiedMetric metric_of(const std::string& name, const std::string& unit) {
   return {name, unit};
 }
 
+/// Files go without the folder that all values of a setting lie in.
+void drop_common_folder(StudiedRuns& study, std::size_t setting) {
+  if (study.points.empty() || !study.points.front().settings[setting].starts_with('/')) return;
+  std::string folder = study.points.front().settings[setting];
+  for (const StudiedPoint& point : study.points) {
+    const std::string& value = point.settings[setting];
+    const auto differs = std::ranges::mismatch(folder, value).in1;
+    folder.erase(differs, folder.end());
+    folder.erase(folder.find_last_of('/') + 1);
+  }
+  for (StudiedPoint& point : study.points) point.settings[setting].erase(0, folder.size());
+}
+
 StudiedRuns read_runs(const std::filesystem::path& folder) {
   const ReportJson description = read_results_json(folder / "study.json");
   StudiedRuns study;
@@ -85,6 +98,7 @@ StudiedRuns read_runs(const std::filesystem::path& folder) {
         point.values[i].push_back(*value * study.metrics[i].factor);
     }
   });
+  for (std::size_t i = 0; i < study.settings.size(); ++i) drop_common_folder(study, i);
   for (std::size_t i = 0; i < study.settings.size(); ++i) {
     std::set<std::string> values;
     for (const StudiedPoint& point : study.points) values.insert(point.settings[i]);

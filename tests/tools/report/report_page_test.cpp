@@ -370,5 +370,16 @@ TEST_F(OtherReports, DrawPlansThatNoneBeats) {
   EXPECT_EQ(pareto["series"][1]["values"], (Json{{95.0, 2.0}}));
 }
 
+TEST_F(OtherReports, NameFilesOfAStudyWithoutTheirFolder) {
+  write("study.json",
+        R"({"question": "q", "settings": ["workload", "rate"], "metrics": [{"name": "mean_iteration_s", "unit": "s"}]})");
+  write("study.csv",
+        "run,point,replicate,seed,workload,rate,mean_iteration_s,fingerprint,error\n0,0,0,1,/a/b/even.textproto,1/2,1,f,\n"
+        "1,1,0,1,/a/bc/odd.textproto,1/4,2,f,\n");
+  const Json report = data();
+  EXPECT_EQ(chart(report, "line-0")["x"]["categories"], (Json{"b/even.textproto", "bc/odd.textproto"}));
+  EXPECT_NE(report.dump().find("1/2"), std::string::npos);  // no file
+}
+
 }  // namespace
 }  // namespace weft::report_page_test
