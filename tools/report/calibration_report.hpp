@@ -12,8 +12,8 @@
 namespace weft {
 
 /// calibration.json: what `weft calibrate --json` prints, with name, search, trail of the search
-/// and notes; times.csv beside it: every measured time. Throws InputError of read_results_json() and of
-/// tables.
+/// and notes; times.csv beside it: every measured time. Throws InputError of
+/// read_results_json() and of tables.
 Report calibration_report(const std::filesystem::path& folder);
 /// The history of `weft calibrate --nightly`: nights.csv, parameters.csv and the last night's
 /// times.csv. Throws the same.
