@@ -2,6 +2,7 @@
 #include "tools/report/study_report.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -319,6 +320,47 @@ void add_points_table(const StudiedRuns& study, ReportSection& section) {
   section.tables.push_back(std::move(table));
 }
 
+/// What the runs noted, each once, in the order of the runs.
+ReportSection notes_of_points(const std::filesystem::path& folder) {
+  ReportSection section{"notes", "Assumptions and notes"};
+  std::vector<std::filesystem::path> records;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "points", error)) {
+    if (entry.path().extension() == ".json") records.push_back(entry.path());
+  }
+  std::ranges::sort(records);
+  std::vector<std::pair<std::string, std::size_t>> notes;
+  std::map<std::string, std::size_t> places;
+  for (const std::filesystem::path& record : records) {
+    const ReportJson json = read_results_json(record);
+    for (const ReportJson& note : results_list(json, "notes")) {
+      if (!note.is_string()) continue;
+      const auto [place, is_new] = places.try_emplace(note.get<std::string>(), notes.size());
+      if (is_new) notes.emplace_back(place->first, 0);
+      ++notes[place->second].second;
+    }
+  }
+  for (const auto& [note, runs] : notes) {
+    const bool is_of_all = runs == records.size();
+    section.notes.push_back(is_of_all ? note : fmt::format("{} (in {} of {} runs)", note, runs, records.size()));
+  }
+  if (notes.empty()) section.text.push_back("The runs noted nothing.");
+  return section;
+}
+
+/// study.json, but for lists.
+ReportSection study_inputs(const std::filesystem::path& folder) {
+  ReportSection section{"inputs", "What went in"};
+  ReportTable facts{"facts-table", "The study", {{"what", "text"}, {"value", "text"}}};
+  const ReportJson study = read_results_json(folder / "study.json");
+  for (const auto& [key, value] : study.items()) {
+    if (value.is_primitive())
+      facts.rows.push_back(ReportJson::array({key, value.is_string() ? value.get<std::string>() : value.dump()}));
+  }
+  section.tables.push_back(std::move(facts));
+  return section;
+}
+
 }  // namespace
 
 Report study_report(const std::filesystem::path& folder) {
@@ -357,6 +399,8 @@ Report study_report(const std::filesystem::path& folder) {
     for (const auto& [run, error] : study.failures) table.rows.push_back(ReportJson::array({run, error}));
     failures.tables.push_back(std::move(table));
   }
+  report.sections.push_back(notes_of_points(folder));
+  report.sections.push_back(study_inputs(folder));
   return report;
 }
 

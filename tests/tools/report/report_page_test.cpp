@@ -177,8 +177,15 @@ TEST_F(Reports, OfAStudyHaveMeansWithIntervals) {
                                      << "0,0,0,1,1,a,10,2,1000,f,\n1,0,1,2,1,a,10,4,1000,f,\n"
                                      << "2,1,0,1,2,a,20,5,500,f,\n3,1,1,2,2,a,20,5,500,f,\n"
                                      << "4,2,0,1,1,b,10,7,2000,f,\n5,3,0,1,2,b,20,,,,it broke\n";
+  std::filesystem::create_directory(study / "points");
+  std::ofstream(study / "points" / "000000.json") << R"({"values": [2], "notes": ["of all", "of one"]})";
+  std::ofstream(study / "points" / "000001.json") << R"({"values": [4], "notes": ["of all"]})";
   const Json report = Json::parse(report_data(study));
   EXPECT_EQ(report["title"], "Which?");
+  const auto notes = std::ranges::find_if(report["sections"], [](const Json& section) { return section["id"] == "notes"; });
+  ASSERT_NE(notes, report["sections"].end());
+  EXPECT_EQ((*notes)["notes"], (Json{"of all", "of one (in 1 of 2 runs)"}));
+  EXPECT_EQ(table(report, "facts-table")["rows"], Json::parse(R"([["name", "s"], ["question", "Which?"]])"));
   EXPECT_EQ(report["warnings"], Json{"1 of 6 runs failed and count in no mean."});
   const Json line = chart(report, "line-0");
   ASSERT_EQ(line["series"].size(), 2U);
