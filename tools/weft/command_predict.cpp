@@ -82,7 +82,8 @@ void add_cluster_flags(CLI::App& command, OperatorFlags& flags, CLI::Option& sna
 
 void add_predict_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<PredictOptions>();
-  CLI::App* command = app.add_subcommand("predict", "Tell what a drain or a start would do to a running cluster, simulated or under Slurm");
+  CLI::App* command =
+      app.add_subcommand("predict", "Tell what a drain or a start would do to a running cluster, simulated or under Slurm");
   command->footer(
       "Examples:\n"
       "  weft run month.textproto --fast-forward=2 --snapshot=10d --until=10d --out=month\n"
