@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -63,6 +64,10 @@ constexpr auto wants_quotes = [] {
 }  // namespace
 
 void fail_write(const std::filesystem::path& path, const std::string& why, std::string_view choice) {
+  if (why == std::make_error_code(std::errc::not_a_directory).message()) {
+    fail("cannot-write", "a folder is needed here, and there is a file", SourcePlace::named(path.string()),
+         fmt::format("choose another with {}", choice));
+  }
   fail("cannot-write", fmt::format("the file cannot be written: {}", why), SourcePlace::named(path.string()),
        fmt::format("check the folder's permissions and free space, or choose another with {}", choice));
 }
