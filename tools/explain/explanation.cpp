@@ -403,9 +403,7 @@ void write_what_ifs(const Explanation& explanation, const std::filesystem::path&
 Explanation explain(const RunFlags& flags, const ExplainOptions& options) { return Explainer(flags, options).explain(); }
 
 void write_tables(const Explanation& explanation, const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail_write(folder, error.message());
+  make_folder(folder);
   write_paths(explanation, folder);
   write_gains(explanation, folder);
   write_blame(explanation, folder);

@@ -123,9 +123,7 @@ std::string page_with(const std::string& data) {
 }
 
 fs::path write_report_data(const fs::path& folder, const std::string& file, const std::string& text) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail_write(folder, error.message(), "--report");
+  make_folder(folder, "--report");
   OutputFile data(folder / file, OutputFile::Packing::none, "--report");
   data.write(text);
   data.commit();

@@ -64,12 +64,16 @@ constexpr auto wants_quotes = [] {
 }  // namespace
 
 void fail_write(const std::filesystem::path& path, const std::string& why, std::string_view choice) {
-  if (why == std::make_error_code(std::errc::not_a_directory).message()) {
-    fail("cannot-write", "a folder is needed here, and there is a file", SourcePlace::named(path.string()),
-         fmt::format("choose another with {}", choice));
-  }
   fail("cannot-write", fmt::format("the file cannot be written: {}", why), SourcePlace::named(path.string()),
        fmt::format("check the folder's permissions and free space, or choose another with {}", choice));
+}
+
+void make_folder(const std::filesystem::path& folder, std::string_view choice) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return;
+  fail("cannot-write", fmt::format("the folder cannot be created: {}", error.message()), SourcePlace::named(folder.string()),
+       fmt::format("choose another with {}=DIR", choice));
 }
 
 /// Packs a stream of bytes as gzip does (RFC 1952).

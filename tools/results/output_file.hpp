@@ -104,6 +104,10 @@ class CsvFile {
 /// Throws InputError [cannot-write]; `choice` is the flag that names another place.
 [[noreturn]] void fail_write(const std::filesystem::path& path, const std::string& why, std::string_view choice = "--out");
 
+/// Makes a folder of results, and those it lies in, unless they are there. Throws InputError
+/// [cannot-write]; `choice` is the flag that names another place.
+void make_folder(const std::filesystem::path& folder, std::string_view choice = "--out");
+
 /// Throws InputError [input-in-the-way] if `out`, or `out`.partial, is one of the files that a
 /// command reads. `choice` is the flag that names another place.
 void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs, std::string_view choice = "--out");

@@ -82,12 +82,7 @@ std::vector<std::string> listed_results(const fs::path& path) {
 
 ResultsFolder::ResultsFolder(fs::path folder, RunManifest manifest, std::vector<std::string> names)
     : folder_(std::move(folder)), manifest_(std::move(manifest)), names_(std::move(names)) {
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error) {
-    fail("cannot-write", fmt::format("the folder cannot be created: {}", error.message()), SourcePlace::named(folder_.string()),
-         "choose another with --out=DIR");
-  }
+  make_folder(folder_);
   lock();
   try {
     clear(claimed());

@@ -76,9 +76,8 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 
 StudyFolder::StudyFolder(std::filesystem::path folder, const Study& study, Earlier earlier)
     : folder_(std::move(folder)), metrics_(study.metrics.size()) {
-  std::error_code error;
-  std::filesystem::create_directories(folder_ / points_folder, error);
-  if (error) fail_write(folder_, error.message());
+  make_folder(folder_);
+  make_folder(folder_ / points_folder);
   const FolderLock lock(folder_);
   const nlohmann::json there = read_json(folder_ / study_file);
   const std::string digest = text_in(there, "digest");

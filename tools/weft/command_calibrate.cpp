@@ -184,9 +184,7 @@ std::string write_calibration_report(const std::string& folder, const Calibratio
   json["trail"] = trail;
   json["notes"] = all.notes;
   for (const std::string& note : notes) json["notes"].push_back(note);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail_write(folder, error.message(), "--report");
+  make_folder(folder, "--report");
   CsvFile times(std::filesystem::path(folder) / "times.csv", times_table_header, OutputFile::Packing::none, "--report");
   write_times_table(times, all, result);
   return write_report_data(folder, calibration_data_file, json.dump(2) + "\n").string();

@@ -105,9 +105,7 @@ int carry_out_compare(const CompareFlags& flags) {
     return comparison_json(a, b, comparison).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   };
   if (!flags.out.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(flags.out, error);
-    if (error) fail_write(flags.out, error.message());
+    make_folder(flags.out);
     OutputFile file(std::filesystem::path(flags.out) / "comparison.json");
     file.write(json_text());
     file.commit();
