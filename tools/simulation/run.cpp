@@ -252,15 +252,14 @@ void begin_recording(const Assembly& parts, EngineOptions& options) {
   if (parts.packet_network) parts.options.recording->tape.follow_packets();
 }
 
-/// In packet mode: keeps what others are told of transfers inside hosts.
-struct InsideTransfers final : FlowObserver {
-  explicit InsideTransfers(FlowObserver& other) : others(other) {}
+/// Keeps what others are told: in packet mode, of transfers inside hosts.
+struct KeptTransfers final : FlowObserver {
+  explicit KeptTransfers(FlowObserver& other) : others(other) {}
   void on_transfer_finished(const FinishedTransfer& transfer) override {
-    if (keeps) finished.push_back(transfer);
+    finished.push_back(transfer);
     others.on_transfer_finished(transfer);
   }
   FlowObserver& others;
-  bool keeps = false;
   std::vector<FinishedTransfer> finished;
 };
 
@@ -303,9 +302,10 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   ResultRows rows(scenario, parts.attempts, sink);
   const ResultSink::Needs needs = sink.needs();
   EngineBuilder builder;
-  InsideTransfers inside_hosts(rows);
-  inside_hosts.keeps = options.recording != nullptr && scenario.mode == Mode::packet;
-  parts.add_entities(builder, {rows, inside_hosts, recording(needs), needs.pauses});
+  KeptTransfers inside_hosts(rows);
+  const bool keeps_transfers = options.recording != nullptr && scenario.mode == Mode::packet;
+  FlowObserver& transfers = keeps_transfers ? static_cast<FlowObserver&>(inside_hosts) : rows;
+  parts.add_entities(builder, {rows, transfers, recording(needs), needs.pauses});
   EngineOptions engine_options;
   engine_options.threads = options.threads;
   engine_options.partition = partition;
