@@ -289,9 +289,7 @@ Report calibration_report(const std::filesystem::path& folder) {
   report.sections.push_back(measured_times_section(folder));
   add_search(json, report.sections.emplace_back(ReportSection{"search-section", "The search"}));
   ReportSection& notes = report.sections.emplace_back(ReportSection{"notes", "Assumptions and notes"});
-  for (const ReportJson& note : results_list(json, "notes")) {
-    if (note.is_string()) notes.notes.push_back(note.get<std::string>());
-  }
+  notes.notes = results_texts(json, "notes");
   return report;
 }
 

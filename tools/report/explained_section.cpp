@@ -8,13 +8,13 @@
 
 #include "core/text/counted.hpp"
 #include "core/text/readable.hpp"
+#include "tools/report/report_page.hpp"
 #include "tools/report/run_sections.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr const char* explanation_file = "explanation.json";
 constexpr std::size_t paths_drawn_max = 8;
 constexpr std::size_t pieces_drawn_max = 2000;
 constexpr std::size_t what_ifs_drawn_max = 20;
@@ -189,8 +189,8 @@ void add_what_ifs(const ReportJson& explanation, ReportSection& section) {
 
 ReportSection explained_section(const RunFolder& run) {
   ReportSection section{"why", "Why it took so long"};
-  if (!std::filesystem::exists(run.path / explanation_file)) return section;
-  const ReportJson explanation = read_results_json(run.path / explanation_file);
+  if (!std::filesystem::exists(run.path / explanation_data_file)) return section;
+  const ReportJson explanation = read_results_json(run.path / explanation_data_file);
   if (results_text(explanation, "run_fingerprint") != results_text(run.summary, "fingerprint")) {
     section.text.push_back("explanation.json in this folder is of another run and is left out: weft explain --report renews it.");
     return section;
@@ -199,9 +199,7 @@ ReportSection explained_section(const RunFolder& run) {
   add_what_ifs(explanation, section);
   add_links_to_raise(explanation, section);
   add_blame(explanation, section);
-  for (const ReportJson& note : results_list(explanation, "notes")) {
-    if (note.is_string()) section.notes.push_back(note.get<std::string>());
-  }
+  section.notes = results_texts(explanation, "notes");
   return section;
 }
 

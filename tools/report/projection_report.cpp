@@ -352,9 +352,8 @@ Report projection_report(const std::filesystem::path& folder) {
   if (!table.rows.empty()) communication.tables.push_back(std::move(table));
   ReportSection& notes = report.sections.emplace_back(ReportSection{"notes", "Assumptions and notes"});
   for (const ReportJson& projection : projections) {
-    for (const ReportJson& note : results_list(projection, "notes")) {
-      if (note.is_string() && std::ranges::find(notes.notes, note.get<std::string>()) == notes.notes.end())
-        notes.notes.push_back(note.get<std::string>());
+    for (const std::string& note : results_texts(projection, "notes")) {
+      if (std::ranges::find(notes.notes, note) == notes.notes.end()) notes.notes.push_back(note);
     }
   }
   return report;

@@ -19,6 +19,8 @@ namespace weft {
 inline constexpr const char* calibration_data_file = "calibration.json";
 inline constexpr const char* projection_data_file = "projection.json";
 inline constexpr const char* plan_search_data_file = "plan_search.json";
+/// Beside the results of a run, what `weft explain` found of it.
+inline constexpr const char* explanation_data_file = "explanation.json";
 
 /// Whether this program was built with the page. Without it write_report() refuses.
 bool has_report_page();

@@ -29,10 +29,27 @@ const ReportJson& results_list(const ReportJson& json, const char* name) {
   return found != json.end() && found->is_array() ? *found : none;
 }
 
+std::vector<std::string> results_texts(const ReportJson& json, const char* name) {
+  std::vector<std::string> texts;
+  for (const ReportJson& text : results_list(json, name)) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
 const ReportJson& results_object(const ReportJson& json, const char* name) {
   static const ReportJson none = ReportJson::object();
   const auto found = json.find(name);
   return found != json.end() && found->is_object() ? *found : none;
+}
+
+ReportTable facts_table(std::string title, const ReportJson& json) {
+  ReportTable facts{"facts-table", std::move(title), {{"what", "text"}, {"value", "text"}}};
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_primitive())
+      facts.rows.push_back(ReportJson::array({key, value.is_string() ? value.get<std::string>() : value.dump()}));
+  }
+  return facts;
 }
 
 ReportJson results_cell(const ReportJson& json, const char* name) {

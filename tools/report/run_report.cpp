@@ -72,15 +72,9 @@ void add_headline(const RunFolder& run, Report& report) {
 
 ReportSection notes_section(const RunFolder& run) {
   ReportSection section{"notes", "Assumptions and notes"};
-  const auto take = [&](const ReportJson& json, const char* name) {
-    const auto found = json.find(name);
-    if (found == json.end() || !found->is_array()) return;
-    for (const ReportJson& note : *found) {
-      if (note.is_string()) section.notes.push_back(note.get<std::string>());
-    }
-  };
-  take(run.manifest, "assumptions");
-  take(run.summary, "notes");
+  section.notes = results_texts(run.manifest, "assumptions");
+  const std::vector<std::string> notes = results_texts(run.summary, "notes");
+  section.notes.insert(section.notes.end(), notes.begin(), notes.end());
   if (const auto flow = run.summary.find("flow_mode"); flow != run.summary.end() && flow->is_object()) {
     const std::string because = results_text(*flow, "left_out_because");
     if (!because.empty()) section.notes.push_back("No comparison with flow mode: " + because);
@@ -98,19 +92,13 @@ ReportSection notes_section(const RunFolder& run) {
 ReportSection manifest_section(const RunFolder& run) {
   ReportSection section{"inputs", "What went in"};
   ReportTable inputs{"inputs-table", "Input files", {{"role", "text"}, {"path", "text"}, {"size", "bytes"}, {"SHA-256", "text"}}};
-  if (const auto found = run.manifest.find("inputs"); found != run.manifest.end() && found->is_array()) {
-    for (const ReportJson& input : *found) {
-      if (!input.is_object()) continue;
-      inputs.rows.push_back(ReportJson::array({results_text(input, "role"), results_text(input, "path"),
-                                               results_number(input, "size_bytes").value_or(0), results_text(input, "sha256")}));
-    }
+  for (const ReportJson& input : results_list(run.manifest, "inputs")) {
+    if (!input.is_object()) continue;
+    inputs.rows.push_back(ReportJson::array({results_text(input, "role"), results_text(input, "path"),
+                                             results_number(input, "size_bytes").value_or(0), results_text(input, "sha256")}));
   }
   if (!inputs.rows.empty()) section.tables.push_back(std::move(inputs));
-  ReportTable facts{"facts-table", "The run", {{"what", "text"}, {"value", "text"}}};
-  for (const auto& [key, value] : run.manifest.items()) {
-    if (value.is_primitive())
-      facts.rows.push_back(ReportJson::array({key, value.is_string() ? value.get<std::string>() : value.dump()}));
-  }
+  ReportTable facts = facts_table("The run", run.manifest);
   facts.rows.push_back(ReportJson::array({"fingerprint", results_text(run.summary, "fingerprint")}));
   section.tables.push_back(std::move(facts));
   const std::vector<std::pair<std::string, std::string>> columns = {

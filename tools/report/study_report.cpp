@@ -43,6 +43,7 @@ struct StudiedRuns {
   std::vector<std::pair<std::string, std::string>> failures;  ///< run, error
   std::uint64_t runs = 0;
   std::vector<std::size_t> varied;  ///< settings of several values
+  ReportTable facts;                ///< study.json, but for lists
 };
 
 StudiedMetric metric_of(const std::string& name, const std::string& unit) {
@@ -73,13 +74,11 @@ StudiedRuns read_runs(const std::filesystem::path& folder) {
   StudiedRuns study;
   study.question = results_text(description, "question");
   study.name = results_text(description, "name");
-  if (const auto found = description.find("settings"); found != description.end() && found->is_array()) {
-    for (const ReportJson& name : *found) study.settings.push_back(name.is_string() ? name.get<std::string>() : "");
-  }
-  if (const auto found = description.find("metrics"); found != description.end() && found->is_array()) {
-    for (const ReportJson& metric : *found) {
-      if (metric.is_object()) study.metrics.push_back(metric_of(results_text(metric, "name"), results_text(metric, "unit")));
-    }
+  study.facts = facts_table("The study", description);
+  for (const ReportJson& name : results_list(description, "settings"))
+    study.settings.push_back(name.is_string() ? name.get<std::string>() : "");
+  for (const ReportJson& metric : results_list(description, "metrics")) {
+    if (metric.is_object()) study.metrics.push_back(metric_of(results_text(metric, "name"), results_text(metric, "unit")));
   }
   std::map<std::string, std::size_t, std::less<>> index;
   ResultsTable(folder / "study.csv").each([&](const ResultsTable::Row& row) {
@@ -332,10 +331,8 @@ ReportSection notes_of_points(const std::filesystem::path& folder) {
   std::vector<std::pair<std::string, std::size_t>> notes;
   std::map<std::string, std::size_t> places;
   for (const std::filesystem::path& record : records) {
-    const ReportJson json = read_results_json(record);
-    for (const ReportJson& note : results_list(json, "notes")) {
-      if (!note.is_string()) continue;
-      const auto [place, is_new] = places.try_emplace(note.get<std::string>(), notes.size());
+    for (const std::string& note : results_texts(read_results_json(record), "notes")) {
+      const auto [place, is_new] = places.try_emplace(note, notes.size());
       if (is_new) notes.emplace_back(place->first, 0);
       ++notes[place->second].second;
     }
@@ -345,19 +342,6 @@ ReportSection notes_of_points(const std::filesystem::path& folder) {
     section.notes.push_back(is_of_all ? note : fmt::format("{} (in {} of {} runs)", note, runs, records.size()));
   }
   if (notes.empty()) section.text.push_back("The runs noted nothing.");
-  return section;
-}
-
-/// study.json, but for lists.
-ReportSection study_inputs(const std::filesystem::path& folder) {
-  ReportSection section{"inputs", "What went in"};
-  ReportTable facts{"facts-table", "The study", {{"what", "text"}, {"value", "text"}}};
-  const ReportJson study = read_results_json(folder / "study.json");
-  for (const auto& [key, value] : study.items()) {
-    if (value.is_primitive())
-      facts.rows.push_back(ReportJson::array({key, value.is_string() ? value.get<std::string>() : value.dump()}));
-  }
-  section.tables.push_back(std::move(facts));
   return section;
 }
 
@@ -400,7 +384,7 @@ Report study_report(const std::filesystem::path& folder) {
     failures.tables.push_back(std::move(table));
   }
   report.sections.push_back(notes_of_points(folder));
-  report.sections.push_back(study_inputs(folder));
+  report.sections.emplace_back(ReportSection{"inputs", "What went in"}).tables.push_back(study.facts);
   return report;
 }
 

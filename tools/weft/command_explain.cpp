@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
-#include "core/text/source_text.hpp"
 #include "tools/explain/explanation.hpp"
 #include "tools/report/report_page.hpp"
+#include "tools/report/run_folder.hpp"
 #include "tools/simulation/run_again.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/explain_text.hpp"
@@ -66,9 +66,8 @@ void check_report(const ExplainFlags& flags) {
 
 /// explanation.json and report.html of the run.
 std::string add_to_report(const Explanation& explanation, const std::filesystem::path& run) {
-  const nlohmann::json summary = nlohmann::json::parse(SourceText::read((run / "summary.json").string()).text(), nullptr, false);
-  const std::string fingerprint = summary.is_object() ? summary.value("fingerprint", "") : "";
-  return write_report_data(run, "explanation.json", explanation_json_of_run(explanation, fingerprint).dump(2) + "\n").string();
+  const std::string fingerprint = results_text(read_results_json(run / "summary.json"), "fingerprint");
+  return write_report_data(run, explanation_data_file, explanation_json_of_run(explanation, fingerprint).dump(2) + "\n").string();
 }
 
 int carry_out_explain(const ExplainFlags& flags) {
