@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "tests/error_code.hpp"
 
 namespace weft::measured_times_test {
 
@@ -15,12 +15,7 @@ namespace {
 MeasuredTimes read(const std::string& text) { return read_measured_times(SourceText("measured.csv", text)); }
 
 std::string code_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const InputError& error) {
-    return error.diagnostics().front().code;
-  }
-  return "";
+  return error_code_of([&] { read(text); });
 }
 
 }  // namespace

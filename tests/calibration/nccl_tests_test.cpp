@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/text/diagnostics.hpp"
+#include "tests/error_code.hpp"
 
 namespace weft::nccl_tests_test {
 
@@ -27,12 +27,7 @@ const std::string table =
 const std::string starting = "# Collective test starting: alltoall_perf\n";
 
 std::string code_of(const std::string& text, std::string_view kind = "") {
-  try {
-    read_nccl_tests(SourceText("nccl.txt", text), kind);
-  } catch (const InputError& error) {
-    return error.diagnostics().front().code;
-  }
-  return "";
+  return error_code_of([&] { read_nccl_tests(SourceText("nccl.txt", text), kind); });
 }
 
 }  // namespace

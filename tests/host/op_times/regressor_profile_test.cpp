@@ -10,6 +10,7 @@
 #include "core/text/manifest.hpp"
 #include "host/op_times/regressor_search.hpp"
 #include "host/operator_profile.pb.h"
+#include "tests/error_code.hpp"
 #include "tests/host/op_times/planted_samples.hpp"
 
 namespace weft::regressor_profile_test {
@@ -23,12 +24,7 @@ const std::string& planted_text() {
 RegressorProfile read(const std::string& text) { return RegressorProfile::read(SourceText("p.textproto", text)); }
 
 std::string code_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const InputError& error) {
-    return error.diagnostics().front().code;
-  }
-  return "";
+  return error_code_of([&] { read(text); });
 }
 
 /// The text after a change, with the digest of what it says now.

@@ -15,6 +15,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/values/random.hpp"
 #include "host/collectives/nccl_constants.hpp"
+#include "tests/error_code.hpp"
 #include "tests/validation/scenario_run.hpp"
 #include "tools/calibrate/candidate_journal.hpp"
 #include "tools/calibrate/profile_use.hpp"
@@ -78,15 +79,6 @@ class Calibration : public testing::Test {
   ScratchFolder folder_;
 };
 
-std::string code_of(const std::function<void()>& what) {
-  try {
-    what();
-  } catch (const InputError& error) {
-    return error.diagnostics().front().code;
-  }
-  return "";
-}
-
 const std::vector<std::string> truth = {"flow.wqe_latency=2.3us", "flow.switching_delay=800ns", "flow.network_efficiency=0.93"};
 const std::vector<std::string> names = {"flow.wqe_latency", "flow.switching_delay", "flow.network_efficiency"};
 const std::vector<double> values = {230'000, 80'000, 0.93};  // in ticks of 10 ps
@@ -140,7 +132,7 @@ TEST_F(Calibration, ACaseCountsByItsWeight) {
   EXPECT_NEAR(weighted.before.mape, repeated.before.mape, 1e-12);
   EXPECT_NEAR(weighted.before.ordering_accuracy, repeated.before.ordering_accuracy, 1e-12);
   how.weights[static_cast<std::size_t>(TimedKind::iteration)] = 2;
-  EXPECT_EQ(code_of([&] { calibrate(all, space, how); }), "unused-weight");
+  EXPECT_EQ(error_code_of([&] { calibrate(all, space, how); }), "unused-weight");
 }
 
 TEST_F(Calibration, WeightsOfKindAndCaseMultiply) {
@@ -229,10 +221,10 @@ TEST_F(Calibration, AJournalOfOtherCandidatesIsRefused) {
   const MeasuredTimes tables = measured(truth, 0.02);
   calibrate(one_case(own, {tables}), FitSpace({&own}, names, "--fit"), how);
   const FitSpace other({&own}, std::vector<std::string>{"flow.receive_latency"}, "--fit");
-  EXPECT_EQ(code_of([&] { calibrate(one_case(own, {tables}), other, how); }), "other-journal");
+  EXPECT_EQ(error_code_of([&] { calibrate(one_case(own, {tables}), other, how); }), "other-journal");
   Scenario packets = own;
   packets.mode = Mode::packet;
-  EXPECT_EQ(code_of([&] { calibrate(one_case(packets, {tables}), FitSpace({&own}, names, "--fit"), how); }), "other-journal");
+  EXPECT_EQ(error_code_of([&] { calibrate(one_case(packets, {tables}), FitSpace({&own}, names, "--fit"), how); }), "other-journal");
 }
 
 TEST_F(Calibration, TimesThatAreFarOffAreNamedAndMayBeDropped) {
@@ -257,9 +249,9 @@ TEST_F(Calibration, WhatCannotBeHeldAgainstAnythingIsAnError) {
   const Scenario own = scenario();
   const FitSpace space({&own}, names, "--fit");
   const auto of = [](const std::string& text) { return read_measured_times(SourceText("m.csv", text)); };
-  EXPECT_EQ(code_of([&] { calibrate(one_case(own, {of("src,dst,fct_ns\nhost98,host99,5\n")}), space, options()); }),
+  EXPECT_EQ(error_code_of([&] { calibrate(one_case(own, {of("src,dst,fct_ns\nhost98,host99,5\n")}), space, options()); }),
             "nothing-matches");
-  EXPECT_EQ(code_of([&] { calibrate(one_case(own, {of("input_row,fct_ns\n0,5\n1,6\n2,7\n")}), space, options()); }),
+  EXPECT_EQ(error_code_of([&] { calibrate(one_case(own, {of("input_row,fct_ns\n0,5\n1,6\n2,7\n")}), space, options()); }),
             "too-few-measurements");
 }
 
@@ -315,7 +307,7 @@ TEST_F(Calibration, DroppingMayLeaveTooLittle) {
   CalibrationOptions how = options();
   how.hold_out = 0;
   how.drops_outliers = true;
-  EXPECT_EQ(code_of([&] { calibrate(one_case(own, {few}), space, how); }), "too-few-measurements");
+  EXPECT_EQ(error_code_of([&] { calibrate(one_case(own, {few}), space, how); }), "too-few-measurements");
 }
 
 // Told to stop while intervals are found, it ends without them.
@@ -394,7 +386,7 @@ TEST_F(Calibration, FitSpacesAreRangesOfRealHardwareOrTheUsersOwn) {
   EXPECT_EQ(space.text(1, 12'345), "123.45ns");
   EXPECT_EQ(space.scenario_at(own, {100'000, 12'345}).parameters.of("flow").duration("switching_delay"), Duration::ticks(12'345));
   const auto code = [&](const std::string& text) {
-    return code_of([&] { FitSpace({&own}, std::vector<std::string>{text}, "--fit"); });
+    return error_code_of([&] { FitSpace({&own}, std::vector<std::string>{text}, "--fit"); });
   };
   EXPECT_EQ(code("flow.wqe"), "unknown-param");
   EXPECT_EQ(code("flow.routing"), "not-fittable");
@@ -402,7 +394,7 @@ TEST_F(Calibration, FitSpacesAreRangesOfRealHardwareOrTheUsersOwn) {
   EXPECT_EQ(code("flow.wqe_latency=1us"), "bad-value");
   EXPECT_EQ(code("flow.wqe_latency=2us..1us"), "out-of-range");
   EXPECT_EQ(code("flow.wqe_latency=1us..2h"), "out-of-range");
-  EXPECT_EQ(code_of([&] {
+  EXPECT_EQ(error_code_of([&] {
               FitSpace({&own}, std::vector<std::string>{"flow.mtu", "flow.wqe_latency", "flow.wqe_latency"}, "--fit");
             }),
             "not-fittable");
@@ -432,19 +424,19 @@ TEST_F(Calibration, ProfilesOfOtherMachinesAreRefusedUnlessTaken) {
   profile.parameters.push_back({"flow.wqe_latency", "2.3us", "1us", "0ns", "20us", "2.2us", "2.4us"});
   write("profile.textproto", profile.to_text());
   Scenario own = scenario();
-  EXPECT_EQ(code_of([&] { note_profile(profile, path("profile.textproto"), false, own); }), "transferred-profile");
+  EXPECT_EQ(error_code_of([&] { note_profile(profile, path("profile.textproto"), false, own); }), "transferred-profile");
   note_profile(profile, path("profile.textproto"), true, own);
   EXPECT_NE(own.assumptions.front().find("transferred"), std::string::npos);
   profile.machine = "";
   profile.parameters[0].stamp = CalibrationProfile::Stamp::transferred;
-  EXPECT_EQ(code_of([&] { note_profile(profile, path("profile.textproto"), false, own); }), "transferred-profile");
+  EXPECT_EQ(error_code_of([&] { note_profile(profile, path("profile.textproto"), false, own); }), "transferred-profile");
 }
 
 TEST_F(Calibration, ProfilesAreChecked) {
   const auto code = [&](const std::string& text) {
     write("profile.textproto", text);
     std::vector<std::string> settings;
-    return code_of([&] { take_profile(path("profile.textproto"), settings); });
+    return error_code_of([&] { take_profile(path("profile.textproto"), settings); });
   };
   EXPECT_EQ(code("date: \"2026-01-31T02:15:00Z\""), "missing-field");
   EXPECT_EQ(code("parameter { name: \"flow.mtu\" value: \"1kB\" } parameter { name: \"flow.mtu\" value: \"2kB\" }"),

@@ -9,27 +9,18 @@
 
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "calibration/search.hpp"
 #include "core/text/diagnostics.hpp"
+#include "tests/error_code.hpp"
 #include "tests/validation/scenario_run.hpp"
 #include "tools/calibrate/night_date.hpp"
 
 namespace weft::nightly_test {
 
 namespace {
-
-std::string code_of(const std::function<void()>& what) {
-  try {
-    what();
-  } catch (const InputError& error) {
-    return error.diagnostics().front().code;
-  }
-  return "";
-}
 
 class Nights : public testing::Test {
  protected:
@@ -233,7 +224,7 @@ TEST_F(Nights, OfOneHistoryAreMadeOneAtATime) {
   std::filesystem::create_directories(path("nights"));
   const int held = open(path("nights/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   ASSERT_EQ(flock(held, LOCK_EX | LOCK_NB), 0);
-  EXPECT_EQ(code_of([&] { night("2026-01-01"); }), "night-in-progress");
+  EXPECT_EQ(error_code_of([&] { night("2026-01-01"); }), "night-in-progress");
   close(held);
   EXPECT_EQ(night("2026-01-01").record.status, NightStatus::published);
 }
@@ -327,7 +318,7 @@ TEST_F(Nights, TakeSettingsOfTheirScenarios) {
   const double longer = night(how).record.uncalibrated_mape;
   EXPECT_GT(longer, 2 * night("2026-01-01").record.uncalibrated_mape);
   how.settings = {"nosuch.param=3"};
-  EXPECT_EQ(code_of([&] { night(how); }), "unknown-module");
+  EXPECT_EQ(error_code_of([&] { night(how); }), "unknown-module");
 }
 
 TEST_F(Nights, ConfigurationsThatLackSomethingAreRefused) {
@@ -379,7 +370,7 @@ TEST(NightRecord, IsReadAsItWasWritten) {
     std::string text = night.to_json();
     text.replace(text.find(from), from.size(), to);
     folder.write(night.date + "/night.json", text);
-    return code_of([&] { NightRecord::read(file); });
+    return error_code_of([&] { NightRecord::read(file); });
   };
   EXPECT_EQ(code_with("kept", "cept"), "bad-night");
   EXPECT_EQ(code_with("\"rows\": 5", "\"rows\": -5"), "bad-night");
@@ -388,10 +379,10 @@ TEST(NightRecord, IsReadAsItWasWritten) {
 }
 
 TEST(CheckDate, TakesDaysThatThereAre) {
-  for (const char* good : {"2026-01-31", "2024-02-29"}) EXPECT_EQ(code_of([&] { check_date(good, {}); }), "") << good;
+  for (const char* good : {"2026-01-31", "2024-02-29"}) EXPECT_EQ(error_code_of([&] { check_date(good, {}); }), "") << good;
   for (const char* bad : {"2026-02-29", "2026-1-31", "abcd-01-01", "31.1.2026", "2026-13-01", "2026-01-01x", "2026- 1- 1",
                           "-026-01-01", "2026-+1-01", ""})
-    EXPECT_EQ(code_of([&] { check_date(bad, {}); }), "bad-value") << bad;
+    EXPECT_EQ(error_code_of([&] { check_date(bad, {}); }), "bad-value") << bad;
 }
 
 }  // namespace weft::nightly_test

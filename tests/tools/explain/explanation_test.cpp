@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/error_code.hpp"
 #include "tests/validation/scenario_run.hpp"
 #include "tools/results/memory_sink.hpp"
 #include "tools/simulation/run_recording.hpp"
@@ -170,6 +171,20 @@ TEST(Explanation, TheLinkAtWhichPacketsWaitIsWhatWouldHelp) {
   EXPECT_NEAR(ideal->gains_s[0], explanation.times[0].seconds / 2, 0.1 * explanation.times[0].seconds);
 }
 
+/// What transfers of a run without a record take longer than alone.
+double waiting_in(const RunFlags& flags) {
+  MemorySink rows;
+  run(load_scenario(flags), rows, {});
+  double sum_s = 0;
+  for (const FlowRow& flow : rows.flows) sum_s += (flow.completion - flow.ideal).in_s() * static_cast<double>(flow.multiplicity);
+  return sum_s;
+}
+
+double blamed_in(const Explanation& explanation) {
+  return std::accumulate(explanation.blame.begin(), explanation.blame.end(), 0.0,
+                         [](double sum_s, const NamedBlame& blame) { return sum_s + blame.lost_s; });
+}
+
 // Expectation: what flows lose, by link and job, is what they take beyond what they would alone, as
 // the rows of a run without a record say.
 class BlameOfQueuePairs : public testing::TestWithParam<int> {};
@@ -190,14 +205,9 @@ TEST_P(BlameOfQueuePairs, AddsUpToTheWaiting) {
   ExplainOptions options;
   options.what_ifs_max = 0;
   const Explanation explanation = explain(flags, options);
-  MemorySink rows;
-  run(load_scenario(flags), rows, {});
-  double waiting_s = 0;
-  for (const FlowRow& flow : rows.flows) waiting_s += (flow.completion - flow.ideal).in_s();
-  double blamed_s = 0;
-  for (const NamedBlame& blame : explanation.blame) blamed_s += blame.lost_s;
+  const double waiting_s = waiting_in(flags);
   ASSERT_GT(waiting_s, 1e-4);
-  EXPECT_NEAR(blamed_s, waiting_s, 1e-7 * waiting_s);
+  EXPECT_NEAR(blamed_in(explanation), waiting_s, 1e-7 * waiting_s);
 }
 
 // Expectation: likewise of two jobs whose rings share leaves' uplinks, inside hosts and between
@@ -215,15 +225,9 @@ TEST(Explanation, BlameOfJobsAddsUpToTheWaiting) {
   ExplainOptions options;
   options.what_ifs_max = 0;
   const Explanation explanation = explain(flags, options);
-  MemorySink rows;
-  run(load_scenario(flags), rows, {});
-  double waiting_s = 0;
-  for (const FlowRow& flow : rows.flows)
-    waiting_s += (flow.completion - flow.ideal).in_s() * static_cast<double>(flow.multiplicity);
-  double blamed_s = 0;
-  for (const NamedBlame& blame : explanation.blame) blamed_s += blame.lost_s;
+  const double waiting_s = waiting_in(flags);
   ASSERT_GT(waiting_s, 1e-4);
-  EXPECT_NEAR(blamed_s, waiting_s, 1e-5 * waiting_s);
+  EXPECT_NEAR(blamed_in(explanation), waiting_s, 1e-5 * waiting_s);
 }
 
 // Expectation: data packets' waiting in switches, as the summary has it, is blamed in full, and on
@@ -283,29 +287,20 @@ TEST(Explanation, ASlowHostIsWhatWouldHelp) {
   EXPECT_NEAR(compute->gains_s[0], 13e-3, 1e-5);
 }
 
-std::string code_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.diagnostics().front().code;
-  }
-  return "";
-}
-
 TEST(Explanation, RefusesWhatItCannotExplain) {
   const ScratchFolder folder;
   const std::string job = "job { name: \"a\" gpus: 2 workload { file: \"" + chain(folder) + "\" } }\n";
   ExplainOptions options;
   options.what_ifs_max = 0;
-  EXPECT_EQ(code_of([&] {
+  EXPECT_EQ(error_code_of([&] {
               explain(flags_of(folder, "cluster { hosts: 2 gpus_per_host: 1 }\njob { gpus: 2 duration: \"1s\" }\n"), options);
             }),
             "job-mode");
   options.job = "b";
-  EXPECT_EQ(code_of([&] { explain(flags_of(folder, four_hosts + job), options); }), "unknown-job");
+  EXPECT_EQ(error_code_of([&] { explain(flags_of(folder, four_hosts + job), options); }), "unknown-job");
   options.job = "a";
   options.iteration = 7;
-  EXPECT_EQ(code_of([&] { explain(flags_of(folder, four_hosts + job), options); }), "no-such-iteration");
+  EXPECT_EQ(error_code_of([&] { explain(flags_of(folder, four_hosts + job), options); }), "no-such-iteration");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/text/diagnostics.hpp"
+#include "tests/error_code.hpp"
 #include "tests/tools/weft/weft_process.hpp"
 
 namespace weft::report_page_test {
@@ -63,12 +64,7 @@ class Reports : public testing::Test {
     return nullptr;
   }
   static std::string code_of(const std::filesystem::path& folder) {
-    try {
-      report_data(folder);
-    } catch (const InputError& error) {
-      return error.diagnostics().front().code;
-    }
-    return "";
+    return error_code_of([&] { report_data(folder); });
   }
 
   TestFolder folder_;

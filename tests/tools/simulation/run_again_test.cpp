@@ -7,25 +7,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 
-#include "core/text/diagnostics.hpp"
+#include "tests/error_code.hpp"
 #include "tests/validation/scenario_run.hpp"
 #include "tools/results/folder_sink.hpp"
 #include "tools/simulation/run.hpp"
 
 namespace weft::run_again_test {
 namespace {
-
-std::string code_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.diagnostics().front().code;
-  }
-  return "";
-}
 
 TEST(RunAgain, FoldersOfWhatCannotBeRunAgainAreRefused) {
   const ScratchFolder folder;
@@ -47,15 +37,15 @@ TEST(RunAgain, FoldersOfWhatCannotBeRunAgainAreRefused) {
   const RunFlags again = flags_of_results(out);
   EXPECT_EQ(again.scenario_file, flags.scenario_file);
   EXPECT_NE(std::ranges::find(again.settings, "flow.queue_pairs=2"), again.settings.end());
-  EXPECT_EQ(code_of([&] { flags_of_results(folder.path()); }), "not-results");
+  EXPECT_EQ(error_code_of([&] { flags_of_results(folder.path()); }), "not-results");
   std::ofstream(folder.path() / "chain.textproto", std::ios::app) << "# another\n";
-  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "input-changed");
+  EXPECT_EQ(error_code_of([&] { flags_of_results(out); }), "input-changed");
   std::filesystem::remove(folder.path() / "chain.textproto");
-  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "input-missing");
+  EXPECT_EQ(error_code_of([&] { flags_of_results(out); }), "input-missing");
   std::filesystem::rename(out / "manifest.json", out / "manifest.json.partial");
-  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "unfinished-run");
+  EXPECT_EQ(error_code_of([&] { flags_of_results(out); }), "unfinished-run");
   std::ofstream(out / "manifest.json") << "[]";
-  EXPECT_EQ(code_of([&] { flags_of_results(out); }), "bad-manifest");
+  EXPECT_EQ(error_code_of([&] { flags_of_results(out); }), "bad-manifest");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/values/mean_interval.hpp"
 #include "core/values/units.hpp"
+#include "tests/error_code.hpp"
 #include "tools/results/memory_sink.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/study/study_points.hpp"
@@ -59,12 +60,7 @@ class Studies : public testing::Test {
     return read_study((folder_ / "study.textproto").string());
   }
   std::string code_of(const std::string& text) const {
-    try {
-      study(text);
-    } catch (const InputError& error) {
-      return error.diagnostics().front().code;
-    }
-    return "";
+    return error_code_of([&] { study(text); });
   }
   StudyOptions options(const std::string& out) const {
     StudyOptions made;

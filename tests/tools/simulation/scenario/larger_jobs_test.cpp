@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/error_code.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 #include "tools/simulation/snapshot_file.hpp"
@@ -82,12 +83,7 @@ class SkippedJobs : public testing::Test {
     return flags;
   }
   static std::string code_of(const RunFlags& flags) {
-    try {
-      check_run(load_scenario(flags));
-    } catch (const InputError& error) {
-      return error.diagnostics().front().code;
-    }
-    return "";
+    return error_code_of([&] { check_run(load_scenario(flags)); });
   }
 
   fs::path folder_;

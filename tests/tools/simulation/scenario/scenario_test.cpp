@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/manifest.hpp"
+#include "tests/error_code.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "workloads/dag/dag.hpp"
 
@@ -32,12 +33,7 @@ class Scenarios : public testing::Test {
     return (folder_ / name).string();
   }
   std::string code_of(const RunFlags& flags) const {
-    try {
-      load_scenario(flags);
-    } catch (const InputError& error) {
-      return error.diagnostics().front().code;
-    }
-    return "";
+    return error_code_of([&] { load_scenario(flags); });
   }
   fs::path folder_;
 };

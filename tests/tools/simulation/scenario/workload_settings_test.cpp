@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/text/diagnostics.hpp"
+#include "tests/error_code.hpp"
 #include "tests/tools/weft/weft_process.hpp"
 #include "tools/results/result_sink.hpp"
 #include "tools/simulation/run.hpp"
@@ -33,12 +33,7 @@ std::string fingerprint_of(const std::string& jobs, const std::vector<std::strin
 }
 
 std::string code_of(const std::string& jobs, const std::vector<std::string>& settings) {
-  try {
-    fingerprint_of(jobs, settings);
-  } catch (const InputError& error) {
-    return error.diagnostics().front().code;
-  }
-  return "";
+  return error_code_of([&] { fingerprint_of(jobs, settings); });
 }
 
 std::string job_of(const std::string& name, const std::string& workload) {
