@@ -21,6 +21,7 @@
 #include "core/text/source_text.hpp"
 #include "tools/results/results_folder.hpp"
 #include "tools/results/summary_figures.hpp"
+#include "tools/results/tables.hpp"
 #include "tools/simulation/run.hpp"
 
 namespace weft {
@@ -83,25 +84,58 @@ std::map<std::string, double> take_figures(const std::string& summary, ComparedS
   return values;
 }
 
-/// Columns of a table with a row for each `key`; a table that the run did not write has none.
-void take_cells(const fs::path& folder, const std::string& table, const std::string& key, std::span<const std::string_view> columns,
-                ComparedSide& side) {
-  const fs::path path = folder / (table + ".csv");
+/// A table with a row for each `key`, and its columns that are compared.
+struct ComparedTable {
+  std::string_view name;
+  std::string_view key;
+  std::span<const std::string_view> columns;
+};
+
+constexpr std::array<std::string_view, 4> job_columns = {"jct_s", "wait_s", "mean_iteration_s", "exposed_comm_s"};
+constexpr std::array<std::string_view, 5> link_columns = {"mean_utilization", "peak_queue_bytes", "ecn_marks", "pause_ns", "drops"};
+constexpr ComparedTable compared_jobs = {"jobs", "job", job_columns};
+constexpr ComparedTable compared_links = {"links", "link", link_columns};
+
+/// Of a table's file; one that the run did not write has none.
+void take_cells(const fs::path& folder, const ComparedTable& table, ComparedSide& side) {
+  const fs::path path = folder / fmt::format("{}.csv", table.name);
   if (!fs::exists(path)) return;
   const SourceText source = SourceText::read(path.string());
-  std::vector<CsvColumn> wanted = {{key, true}};
-  for (const std::string_view column : columns) wanted.push_back({column, false});
+  std::vector<CsvColumn> wanted = {{table.key, true}};
+  for (const std::string_view column : table.columns) wanted.push_back({column, false});
   Diagnostics diagnostics;
   CsvReader reader(source, wanted, OtherColumns::allowed, diagnostics);
   while (reader.next()) {
     for (std::size_t k = 1; k < wanted.size(); ++k) {
       if (!reader.has(k) || !reader.is_given(k)) continue;
       const std::optional<double> number = plain_number<double>(std::string(reader.field(k)));
-      if (number) side.cells[{table, std::string(reader.field(0)), std::string(wanted[k].name)}] = *number;
+      if (number) side.cells[{std::string(table.name), std::string(reader.field(0)), std::string(wanted[k].name)}] = *number;
     }
   }
   diagnostics.throw_if_errors();
 }
+
+/// The same cells of a run that leaves no folder.
+class CellSink final : public ResultSink {
+ public:
+  explicit CellSink(ComparedSide& side) : side_(side) {}
+  void begin() override { side_.cells.clear(); }
+  void add_job(const JobRow& row) override { take(row, compared_jobs, row.job); }
+  void add_link(const LinkRow& row) override { take(row, compared_links, row.link); }
+
+ private:
+  template <class Row>
+  void take(const Row& row, const ComparedTable& table, std::string_view key) {
+    for (const Column<Row>& column : TableOf<Row>::columns()) {
+      if (std::ranges::find(table.columns, column.info.name) == table.columns.end()) continue;
+      const std::optional<double> number = number_of(column.cell(row));
+      if (number && !std::isnan(*number))
+        side_.cells[{std::string(table.name), std::string(key), std::string(column.info.name)}] = *number;
+    }
+  }
+
+  ComparedSide& side_;
+};
 
 void read_run(const fs::path& folder, ComparedSide& side) {
   const Json summary = json_of(folder / "summary.json");
@@ -116,11 +150,8 @@ void read_run(const fs::path& folder, ComparedSide& side) {
   }
   ComparedCase& run = side.cases.emplace_back();
   run.figures[seed] = take_figures(summary.dump(), side, true);
-  static constexpr std::array<std::string_view, 4> of_jobs = {"jct_s", "wait_s", "mean_iteration_s", "exposed_comm_s"};
-  static constexpr std::array<std::string_view, 5> of_links = {"mean_utilization", "peak_queue_bytes", "ecn_marks", "pause_ns",
-                                                               "drops"};
-  take_cells(folder, "jobs", "job", of_jobs, side);
-  take_cells(folder, "links", "link", of_links, side);
+  take_cells(folder, compared_jobs, side);
+  take_cells(folder, compared_links, side);
 }
 
 void read_study(const fs::path& folder, ComparedSide& side) {
@@ -206,7 +237,9 @@ ComparedSide run_side(const RunFlags& flags, const SideRuns& runs) {
       if (has_failed || (runs.interrupt != nullptr && *runs.interrupt)) return;
       RunOptions options;
       options.interrupt = runs.interrupt;
-      ResultSink sink;
+      ResultSink nobody;
+      CellSink cells(side);
+      ResultSink& sink = runs.seeds == 1 ? static_cast<ResultSink&>(cells) : nobody;
       RunSummary summary = finish_run(scenario_of(static_cast<std::uint32_t>(k)), sink, options).summary;
       const std::lock_guard lock(telling);
       if (!summary.interrupted) summaries[k] = std::move(summary);

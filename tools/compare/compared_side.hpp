@@ -51,7 +51,7 @@ struct ComparedSide {
   std::vector<std::string> figures = {};               ///< names, in their files' order
   std::vector<ComparedCase> cases = {};
   std::map<std::string, std::string> texts = {};  ///< of one run: "fingerprint", "busiest_link"
-  std::map<ComparedCell, double> cells = {};      ///< of one run, from its folder
+  std::map<ComparedCell, double> cells = {};      ///< of one run
 };
 
 /// Reads a folder that `weft run` or `weft study` wrote. Throws InputError [no-results],

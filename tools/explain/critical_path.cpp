@@ -37,10 +37,12 @@ class PathWalk {
 
  private:
   void add(PathPiece piece) {
+    const double whole_s = piece.seconds();
     if (!pieces_.empty()) piece.end = std::min(piece.end, pieces_.back().begin);
     piece.begin = std::max(piece.begin, begin_);
     if (piece.end <= piece.begin) return;
-    piece.contention_s = std::min(piece.contention_s, piece.seconds());
+    // Of one that the path has a part of, as much as of the whole.
+    piece.contention_s *= piece.seconds() / whole_s;
     pieces_.push_back(std::move(piece));
   }
 
@@ -117,7 +119,6 @@ class PathWalk {
       piece.begin = record.after == FlowTape::none ? transfer.start : record.start;
       piece.end = end;
       piece.contention_s = blame_.lost_of_flow_s.empty() ? 0 : blame_.lost_of_flow_s[flow];
-      if (piece.contention_s > 0) piece.link = tape_.changes()[record.last_change].limit;
       end = piece.begin;
       add(std::move(piece));
       if (record.after == FlowTape::none || record.start <= begin_)

@@ -32,8 +32,7 @@ struct PathPiece {
   std::string where;  ///< "rank 3", or "rank 3 -> rank 4"
   Time begin;
   Time end;
-  double contention_s = 0;          ///< of it
-  std::uint32_t link = UINT32_MAX;  ///< that a transfer lost most of that to
+  double contention_s = 0;  ///< of it
   double seconds() const { return (end - begin).in_s(); }
 };
 

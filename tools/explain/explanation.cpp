@@ -306,7 +306,7 @@ class Explainer {
   void try_ideals() {
     std::vector<Ideal> ideals;
     for (const auto& [what, links] : links_to_idealise_) ideals.push_back(ideal_links(scenario_, links, "link", what));
-    std::ranges::move(ideals_of(scenario_), std::back_inserter(ideals));
+    std::ranges::move(ideals_of(scenario_, as_it_is_), std::back_inserter(ideals));
     if (ideals.size() > options_.what_ifs_max) {
       result_.what_ifs_left_out = ideals.size() - options_.what_ifs_max;
       ideals.resize(options_.what_ifs_max);
@@ -314,7 +314,10 @@ class Explainer {
     const std::vector<WhatIfOutcome> outcomes = carry_out(ideals, "what if");
     for (std::size_t i = 0; i < ideals.size(); ++i) {
       WhatIfRow row{ideals[i].kind, ideals[i].what, {}, outcomes[i].error};
-      for (const ExplainedTime& time : result_.times) row.gains_s.push_back(time.seconds - outcomes[i].times.of(time.job));
+      for (const ExplainedTime& time : result_.times) {
+        const bool is_the_one_gone = row.kind == "job" && row.what == time.job;
+        row.gains_s.push_back(is_the_one_gone ? NAN : time.seconds - outcomes[i].times.of(time.job));
+      }
       result_.what_ifs.push_back(std::move(row));
     }
     const auto best = [](const WhatIfRow& row) {

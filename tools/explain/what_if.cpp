@@ -189,11 +189,23 @@ void add_tiers(const Scenario& scenario, std::vector<Ideal>& ideals) {
   for (const auto& [tier, links] : tiers) ideals.push_back(ideal_links(scenario, links, "tier", tier));
 }
 
-void add_jobs(const Scenario& scenario, std::vector<Ideal>& ideals) {
-  if (scenario.jobs.size() < 2 || !scenario.events.empty()) return;
+/// Where they run, other jobs stay where they were: only what it sends is gone.
+void send_nothing(JobSpec& job, Duration held) {
+  job.workload = nullptr;
+  job.smaller_workloads.clear();
+  job.iterations = 1;
+  job.duration = DurationModel::fixed(held);
+  job.data = Bytes::zero();
+  job.checkpoint = Bytes::zero();
+}
+
+void add_jobs(const Scenario& scenario, const JobTimes& as_it_is, std::vector<Ideal>& ideals) {
+  if (scenario.jobs.size() < 2) return;
   for (std::size_t i = 0; i < scenario.jobs.size(); ++i) {
+    const double held_s = as_it_is.of(scenario.jobs[i].name);
+    if (scenario.jobs[i].workload == nullptr || std::isnan(held_s)) continue;
     ideals.push_back({"job", scenario.jobs[i].name,
-                      [i](Scenario& changed) { changed.jobs.erase(changed.jobs.begin() + static_cast<std::ptrdiff_t>(i)); }});
+                      [i, held = Duration::from_seconds(held_s)](Scenario& changed) { send_nothing(changed.jobs[i], held); }});
   }
 }
 
@@ -249,13 +261,13 @@ Ideal ideal_links(const Scenario& scenario, std::span<const LinkId> links, std::
   return faster_links(scenario, links, never_limits(scenario), std::move(kind), std::move(what));
 }
 
-std::vector<Ideal> ideals_of(const Scenario& scenario) {
+std::vector<Ideal> ideals_of(const Scenario& scenario, const JobTimes& as_it_is) {
   std::vector<Ideal> ideals;
   add_ops(scenario, ideals);
   if (scenario.topology != nullptr) add_hosts(scenario, ideals);
   add_roles(scenario, ideals);
   if (scenario.topology != nullptr) add_tiers(scenario, ideals);
-  add_jobs(scenario, ideals);
+  add_jobs(scenario, as_it_is, ideals);
   return ideals;
 }
 

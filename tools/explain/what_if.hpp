@@ -14,7 +14,8 @@
 //   role     a role that computes longer than the mean rank takes as long as that one
 //   tier     links of a tier never limit anything (a thousand times their rate; ten in packet mode)
 //   link     likewise one link, or those that limit the same flows as that one
-//   job      another job is not there
+//   job      another job holds its GPUs as long as before, but neither computes nor sends, so that
+//            jobs stay where they were
 // A gain is what a job's time loses against the run as it is. Gains of two things at once are not
 // their sums.
 // Threads: one caller; takes others inside.
@@ -42,8 +43,6 @@ struct Ideal {
   std::function<void(Scenario&)> apply;
 };
 
-/// Ops, hosts, roles, tiers and jobs, in this order, as far as the scenario has them.
-std::vector<Ideal> ideals_of(const Scenario& scenario);
 /// Links that never limit anything, as those of a tier.
 Ideal ideal_links(const Scenario& scenario, std::span<const LinkId> links, std::string kind, std::string what);
 /// Links run `times` as fast.
@@ -59,6 +58,10 @@ struct JobTimes {
   double of(const std::string& job) const;
 };
 inline const std::string mean_transfer = "mean transfer";
+
+/// Ops, hosts, roles, tiers and jobs, in this order, as far as the scenario has them. `as_it_is`: of
+/// the run without any change.
+std::vector<Ideal> ideals_of(const Scenario& scenario, const JobTimes& as_it_is);
 
 struct WhatIfOutcome {
   JobTimes times;

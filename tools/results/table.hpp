@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -17,6 +18,8 @@ namespace weft {
 
 /// What a row has in a column. Empty where it has nothing; a Duration is written in nanoseconds.
 using Cell = std::variant<std::monostate, std::string_view, std::int64_t, std::uint64_t, double, Duration>;
+/// As a file has it; none of a text, or where there is nothing.
+std::optional<double> number_of(const Cell& cell);
 
 struct ColumnInfo {
   std::string_view name;

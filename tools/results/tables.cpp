@@ -307,6 +307,21 @@ TableDescription description() {
 
 }  // namespace
 
+std::optional<double> number_of(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> std::optional<double> {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Duration>) {
+          return value.in_ns();
+        } else if constexpr (std::is_arithmetic_v<Value>) {
+          return static_cast<double>(value);
+        } else {
+          return std::nullopt;
+        }
+      },
+      cell);
+}
+
 const TableInfo TableOf<JobRow>::info = {
     "jobs.csv", "A row for each job: when it ended or was cancelled; of jobs that did neither, when the run stops.", ""};
 std::span<const Column<JobRow>> TableOf<JobRow>::columns() { return job_columns; }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
-#include <type_traits>
 #include <variant>
 
 #include <fmt/format.h>
@@ -22,21 +21,6 @@ namespace {
 
 /// What a table calls itself in a metric: "jobs" of jobs.csv.
 std::string_view table_name(std::string_view file) { return file.substr(0, file.find('.')); }
-
-std::optional<double> number_of(const Cell& cell) {
-  return std::visit(
-      [](const auto& value) -> std::optional<double> {
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, Duration>) {
-          return value.in_ns();
-        } else if constexpr (std::is_arithmetic_v<Value>) {
-          return static_cast<double>(value);
-        } else {
-          return std::nullopt;
-        }
-      },
-      cell);
-}
 
 /// Whether a condition holds: texts are the same, or numbers.
 bool is_value(const Cell& cell, const std::string& value) {

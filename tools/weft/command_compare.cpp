@@ -91,6 +91,7 @@ class Sides {
 int carry_out_compare(const CompareFlags& flags) {
   if (flags.report) check_report_place(flags.out);
   const ComparisonLimits limits{.threshold = share_of(flags.threshold), .figures = flags.metrics};
+  if (!flags.out.empty()) make_folder(flags.out);
   Sides sides(flags);
   std::optional<InterruptGuard> guard(std::in_place);
   const ComparedSide a = sides.side(flags.a, flags.settings_a, "--set-a");
@@ -105,7 +106,6 @@ int carry_out_compare(const CompareFlags& flags) {
     return comparison_json(a, b, comparison).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   };
   if (!flags.out.empty()) {
-    make_folder(flags.out);
     OutputFile file(std::filesystem::path(flags.out) / "comparison.json");
     file.write(json_text());
     file.commit();

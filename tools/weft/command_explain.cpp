@@ -17,6 +17,7 @@
 #include "tools/explain/explanation.hpp"
 #include "tools/report/report_page.hpp"
 #include "tools/report/run_folder.hpp"
+#include "tools/results/output_file.hpp"
 #include "tools/simulation/run_again.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/explain_text.hpp"
@@ -72,6 +73,7 @@ std::string add_to_report(const Explanation& explanation, const std::filesystem:
 
 int carry_out_explain(const ExplainFlags& flags) {
   if (flags.report) check_report(flags);
+  if (!flags.out.empty()) make_folder(flags.out);
   ExplainOptions options;
   options.job = flags.job;
   options.iteration = flags.iteration;

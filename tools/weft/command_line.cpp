@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -255,6 +256,11 @@ int run_command_line(int argc, char** argv) {
     return report_out_of_memory(failure.what());
   } catch (const std::bad_alloc&) {
     return report_out_of_memory("out of memory");
+  } catch (const std::filesystem::filesystem_error& failure) {
+    const Diagnostic diagnostic{Severity::error, "unreadable", "the path cannot be looked at: " + failure.code().message(),
+                                SourcePlace::named(failure.path1().string()), "check it and its permissions"};
+    std::fputs(diagnostic.to_text().c_str(), stderr);
+    return exit_input;
   } catch (const std::exception& failure) {
     std::fprintf(stderr,
                  "weft: internal error: %s\n  help: this is a bug in Weft; please report it with the command and its inputs\n",

@@ -110,7 +110,10 @@ nlohmann::ordered_json texts_json(const std::vector<ComparedText>& texts) {
 std::string comparison_page(const ComparedSide& a, const ComparedSide& b, const Comparison& comparison) {
   std::string page = fmt::format("a: {}\nb: {}\n", a.name, b.name);
   if (comparison.seeds > 1)
-    page += fmt::format("{} seeds each; +- has the mean with 95 %, p says how likely chance is\n", comparison.seeds);
+    page += fmt::format(
+        "{} seeds each; +- has the mean with 95 %, p says how likely chance is\n"
+        "\"may be chance\": among {} figures some p are small by chance; --metric=NAME asks about fewer (Holm's correction)\n",
+        comparison.seeds, comparison.figures_compared);
   if (comparison.are_identical())
     return page + fmt::format("\nidentical: {}\n", counted(comparison.figures_compared, "figure", "figures"));
   page += comparison.inputs.empty() ? "\nwhat went in is the same\n" : "\nwhat went in\n";

@@ -230,10 +230,9 @@ TEST(Explanation, BlameOfJobsAddsUpToTheWaiting) {
   EXPECT_NEAR(blamed_in(explanation), waiting_s, 1e-5 * waiting_s);
 }
 
-// Expectation: data packets' waiting in switches, as the summary has it, is blamed in full, and on
-// the other job where both send to one host.
-TEST(Explanation, PacketsBlameThoseBeforeThem) {
-  const ScratchFolder folder;
+/// Two jobs with a GPU of every host each: one sends from the first to the third, the other from the
+/// second.
+RunFlags two_senders_to_one_host(const ScratchFolder& folder) {
   const auto send = [&](const std::string& name, int from) {
     std::string text = "ranks: 3\n";
     for (int rank = 0; rank < 3; ++rank) {
@@ -245,13 +244,20 @@ TEST(Explanation, PacketsBlameThoseBeforeThem) {
     return fmt::format("job {{ name: \"{}\" gpus: 3 workload {{ file: \"{}\" }} }}\n", name,
                        folder.write(name + ".textproto", text));
   };
-  // Each has a GPU of every host: one sends from the first to the third, the other from the second.
   RunFlags flags = flags_of(folder,
                             "topology { builder: \"single_switch\" set { name: \"hosts\" value: \"3\" } "
                             "set { name: \"gpus_per_host\" value: \"2\" } }\n" +
                                 send("one", 0) + send("two", 1));
-  flags.mode = "packet";
   flags.placement = "spread";
+  return flags;
+}
+
+// Expectation: data packets' waiting in switches, as the summary has it, is blamed in full, and on
+// the other job where both send to one host.
+TEST(Explanation, PacketsBlameThoseBeforeThem) {
+  const ScratchFolder folder;
+  RunFlags flags = two_senders_to_one_host(folder);
+  flags.mode = "packet";
   const Scenario scenario = load_scenario(flags);
   std::vector<JobQueueBlame> blame;
   RunOptions options;
@@ -285,6 +291,45 @@ TEST(Explanation, ASlowHostIsWhatWouldHelp) {
   const auto compute = std::ranges::find(explanation.what_ifs, "compute", &WhatIfRow::what);
   ASSERT_NE(compute, explanation.what_ifs.end());
   EXPECT_NEAR(compute->gains_s[0], 13e-3, 1e-5);
+}
+
+const WhatIfRow* without_job(const Explanation& explanation, const std::string& job) {
+  const auto found =
+      std::ranges::find_if(explanation.what_ifs, [&](const WhatIfRow& row) { return row.kind == "job" && row.what == job; });
+  return found == explanation.what_ifs.end() ? nullptr : &*found;
+}
+
+// Expectation: of two jobs whose transfers of equal size meet all the way, each would take half as
+// long without the other: 2 MB at 400 Gb/s less, 40 us. What a job would gain by itself is not told.
+TEST(Explanation, WithoutAnotherJobItsTransfersAreGone) {
+  const ScratchFolder folder;
+  const Explanation explanation = explain(two_senders_to_one_host(folder), {});
+  ASSERT_EQ(explanation.times.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const WhatIfRow* const row = without_job(explanation, explanation.times[1 - i].job);
+    ASSERT_NE(row, nullptr);
+    ASSERT_EQ(row->gains_s.size(), 2U);
+    EXPECT_NEAR(row->gains_s[i], 40e-6, 4e-6);
+    EXPECT_TRUE(std::isnan(row->gains_s[1 - i]));
+  }
+}
+
+// Expectation: a job that shares no link with another gains nothing without it, though there would
+// be faster hosts for it: the first job keeps those it has.
+TEST(Explanation, WithoutAnotherJobTheOthersStayWhereTheyWere) {
+  const ScratchFolder folder;
+  const std::string workload = chain(folder);
+  const std::string job = "gpus: 2 workload { file: \"" + workload + "\" } }\n";
+  const Explanation explanation =
+      explain(flags_of(folder, std::string(four_hosts) + "job { name: \"first\" " + job + "job { name: \"second\" " + job +
+                                   "host_speed { hosts: \"2-3\" factor: 0.5 }\n"),
+              {});
+  ASSERT_EQ(explanation.times.size(), 2U);
+  // On hosts 2 and 3 it computes for 16 ms, elsewhere for 8.
+  EXPECT_NEAR(explanation.times[1].seconds - explanation.times[0].seconds, 8e-3, 1e-5);
+  const WhatIfRow* const without_first = without_job(explanation, "first");
+  ASSERT_NE(without_first, nullptr);
+  EXPECT_EQ(without_first->gains_s[1], 0);
 }
 
 TEST(Explanation, RefusesWhatItCannotExplain) {
