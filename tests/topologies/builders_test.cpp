@@ -112,21 +112,21 @@ TEST(Clos, EightNicsPerHostShareTheLeaf) {
   EXPECT_EQ(tier(summary, 1).ports_max, 16U);  // 8 NICs of the leaf's host, 8 aggregation switches
 }
 
-TEST(Clos, OversubscriptionSetsTheUplinks) {
-  // Leaf: 4 hosts x 400 Gb/s down; 2:1 over 2 uplinks is 400 Gb/s each. Agg: 4 leafs x 400 Gb/s
-  // down; 4:1 over 2 spines of its plane is 200 Gb/s each.
+TEST(Clos, OversubscriptionSetsHowManySwitchesAreAbove) {
+  // Leaf: 4 hosts x 400 Gb/s down; 2:1 takes 2 uplinks of 400 Gb/s. Agg: 4 leafs x 400 Gb/s down; 4:1
+  // takes 1 spine in its plane.
   const auto topology = build_named("clos", {{"hosts", "32"},
                                              {"hosts_per_leaf", "4"},
                                              {"leafs_per_pod", "4"},
-                                             {"aggs_per_pod", "2"},
-                                             {"spines", "4"},
                                              {"leaf_oversubscription", "2"},
                                              {"agg_oversubscription", "4"}});
   const TopologySummary summary = summarize(*topology);
   EXPECT_DOUBLE_EQ(tier(summary, 1).rate_down_bps / tier(summary, 1).rate_up_bps, 2.0);
   EXPECT_DOUBLE_EQ(tier(summary, 2).rate_down_bps / tier(summary, 2).rate_up_bps, 4.0);
   const PathFigures path = first_path(*topology, "host0/gpu0", "host31/gpu0");
-  EXPECT_EQ(path.rate, Bandwidth::gbps(200));
+  EXPECT_EQ(path.rate, Bandwidth::gbps(400));
+  EXPECT_EQ(topology->node(node_named(*topology, "spine1")).level, 3);
+  EXPECT_EQ(tier(summary, 3).switches, 2U);
 }
 
 TEST(Clos, PlanesKeepAggregationSwitchesApart) {
@@ -160,6 +160,23 @@ TEST(RailOptimized, DefaultsHaveNoOversubscription) {
   const TopologySummary summary = summarize(*build_named("rail_optimized", {}));
   EXPECT_EQ(summary.gpus, 128U);
   EXPECT_DOUBLE_EQ(tier(summary, 1).rate_down_bps, tier(summary, 1).rate_up_bps);
+}
+
+TEST(RailOptimized, OversubscriptionTakesSpinesAwayAndLeavesCablesAsTheyAre) {
+  // 8 hosts of 400 Gb/s a leaf; cables up are whole.
+  const auto spines_of = [](std::vector<std::pair<std::string, std::string>> settings) {
+    settings.insert(settings.end(), {{"hosts", "16"}, {"hosts_per_leaf_group", "8"}});
+    const auto topology = build_named("rail_optimized", settings);
+    EXPECT_EQ(first_path(*topology, "host0/gpu0", "host8/gpu0").rate, Bandwidth::gbps(400));
+    return tier(summarize(*topology), 2).switches;
+  };
+  EXPECT_EQ(spines_of({}), 8U);
+  EXPECT_EQ(spines_of({{"oversubscription", "2"}}), 4U);
+  EXPECT_EQ(spines_of({{"oversubscription", "3"}}), 3U);
+  EXPECT_EQ(spines_of({{"oversubscription", "8"}}), 1U);
+  EXPECT_EQ(spines_of({{"oversubscription", "2"}, {"leaf_uplink_rate", "800Gbps"}}), 2U);
+  // A group that is not full has as many hosts as there are.
+  EXPECT_EQ(tier(summarize(*build_named("rail_optimized", {{"hosts", "8"}, {"oversubscription", "2"}})), 2).switches, 4U);
 }
 
 TEST(MultiSite, WanDelayIsHalfTheRoundTrip) {
@@ -226,11 +243,15 @@ INSTANTIATE_TEST_SUITE_P(
         Impossible{"single_switch", {{"nics_per_host", "2"}}, "uneven-nics"}, Impossible{"clos", {{"spines", "100"}}, "bad-shape"},
         Impossible{"clos", {{"spines", "0"}}, "bad-shape"},
         Impossible{"clos", {{"hosts", "1000000"}, {"gpus_per_host", "1024"}}, "too-large"},
-        Impossible{"clos", {{"leaf_oversubscription", "2"}, {"leaf_uplink_rate", "100Gbps"}}, "conflicting-params"},
-        Impossible{"clos", {{"hosts", "4"}, {"spines", "0"}, {"agg_oversubscription", "2"}}, "bad-shape"},
+        Impossible{"clos", {{"leaf_oversubscription", "0.5"}, {"aggs_per_pod", "2"}}, "conflicting-params"},
+        Impossible{"clos", {{"agg_oversubscription", "2"}, {"spines", "8"}}, "conflicting-params"},
+        // A leaf has one NIC.
+        Impossible{"clos", {{"leaf_oversubscription", "2"}}, "bad-shape"},
+        Impossible{"rail_optimized", {{"oversubscription", "2"}, {"spines", "8"}}, "conflicting-params"},
+        Impossible{"rail_optimized", {{"oversubscription", "17"}}, "bad-shape"},
+        Impossible{"rail_optimized", {{"oversubscription", "0"}}, "out-of-range"},
         Impossible{"clos", {{"nic_rate", "0Gbps"}}, "out-of-range"}, Impossible{"clos", {{"nic_rate", "400"}}, "bad-value"},
         Impossible{"clos", {{"leaf_fibre", "30ns"}}, "bad-value"}, Impossible{"clos", {{"spine", "8"}}, "unknown-param"},
-        Impossible{"rail_optimized", {{"spines", "0"}}, "bad-shape"},
         Impossible{"rail_optimized",
                    {{"hosts", "1000000"}, {"gpus_per_host", "1024"}, {"nics_per_host", "1024"}, {"hosts_per_leaf_group", "1"}},
                    "too-large"},

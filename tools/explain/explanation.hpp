@@ -27,7 +27,7 @@ struct FasterLinks {
   std::string what;  ///< links that limit alike, or tiers of such
   std::string tier;  ///< of links
   std::uint64_t links = 1;
-  double gain_s = 0;              ///< by the derivative, of `raise`
+  double gain_s = 0;              ///< by the derivative, of `raise`; NaN: more than links can give
   std::optional<double> tried_s;  ///< by running it; none: it was not
 };
 
@@ -36,7 +36,8 @@ struct ExplainedTime {
   double seconds = 0;
   std::optional<CriticalPath> path;        ///< of jobs
   bool knows_links = false;                ///< derivatives could be told
-  std::vector<FasterLinks> links;          ///< the best first
+  std::vector<FasterLinks> links;          ///< those that were tried first, then by derivative
+  std::size_t links_beyond = 0;            ///< sets left out: their derivative is more than links can give
   std::optional<double> together_tried_s;  ///< the three first at once
   std::vector<FasterLinks> tiers;          ///< likewise
 };

@@ -43,7 +43,6 @@ Scenario cluster_of_servers(const ClusterRequest& request, const SourcePlace& pl
     if (!is_set(request.settings, name)) scenario.parameters.apply(name, value, place);
   };
   apply("server", request.name);
-  if (!is_set(request.settings, "rail_optimized.leaf_uplink_rate")) apply("oversubscription", "1");
   scenario.parameters.apply_flags(request.settings);
   const auto gpus_per_host =
       static_cast<std::uint64_t>(with_named_server(scenario.parameters.of(server_builder), place).integer("gpus_per_host"));

@@ -65,7 +65,7 @@ std::string path_text(const ExplainedTime& time) {
 
 std::string links_text(const ExplainedTime& time, double raise) {
   if (!time.knows_links) return "";
-  if (time.links.empty()) return "  links: none of them would shorten it\n";
+  if (time.links.empty() && time.tiers.empty()) return "  links: none of them would shorten it\n";
   const std::string by = fmt::format("{:.0f} % faster", 100 * (raise - 1));
   std::string text = "  raise these links first\n";
   Rows rows{{"link", "tier", by + ", by its derivative", "run so"}};
@@ -76,16 +76,23 @@ std::string links_text(const ExplainedTime& time, double raise) {
   }
   double sum_s = 0;
   for (std::size_t i = 0; i < std::min(time.links.size(), links_shown); ++i) sum_s += time.links[i].gain_s;
+  if (sum_s > time.seconds * (raise - 1)) sum_s = NAN;
   if (time.together_tried_s)
     rows.push_back({"together", "", gain_text(sum_s, time.seconds), gain_text(*time.together_tried_s, time.seconds)});
-  text += aligned_rows(rows, "    ");
+  if (!time.links.empty()) text += aligned_rows(rows, "    ");
   Rows tiers{{"tier", "links", by + ", by its derivative", "run so"}};
   for (std::size_t i = 0; i < std::min(time.tiers.size(), links_shown); ++i) {
     const FasterLinks& tier = time.tiers[i];
     tiers.push_back({tier.what, std::to_string(tier.links), gain_text(tier.gain_s, time.seconds),
                      tier.tried_s ? gain_text(*tier.tried_s, time.seconds) : "-"});
   }
-  text += aligned_rows(tiers, "    ");
+  if (!time.tiers.empty()) text += aligned_rows(tiers, "    ");
+  if (time.links_beyond > 0) {
+    text += fmt::format(
+        "    left out: {}, whose derivatives are more than links can give: many messages end together there, and\n"
+        "    the least change tips their order; go by what was run\n",
+        counted(time.links_beyond, "set of links", "sets of links"));
+  }
   // A derivative that a run does not bear out is that of one of several links that limit alike.
   const auto is_tied = [&](const FasterLinks& one) { return one.tried_s && *one.tried_s < one.gain_s / 2; };
   if (std::any_of(time.links.begin(), time.links.end(), is_tied) || std::any_of(time.tiers.begin(), time.tiers.end(), is_tied)) {
@@ -148,7 +155,7 @@ nlohmann::ordered_json gains_json(const std::vector<FasterLinks>& all) {
     nlohmann::ordered_json row{{"what", one.what}};
     if (!one.tier.empty()) row["tier"] = one.tier;
     row["links"] = one.links;
-    row["gain_s"] = one.gain_s;
+    row["gain_s"] = number(one.gain_s);
     row["tried_gain_s"] = one.tried_s ? nlohmann::ordered_json(*one.tried_s) : nlohmann::ordered_json();
     json.push_back(std::move(row));
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/builders/clos.hpp"
 
+#include <algorithm>
+
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "topologies/builders/oversubscription.hpp"
@@ -82,7 +84,8 @@ constexpr std::array clos_own_params = {
          .default_text = "0",
          .minimum = "0",
          .maximum = "1000000",
-         .meaning = "Rate from hosts over rate to aggregation at a leaf; sets leaf_uplink_rate; 0 = leaf_uplink_rate is given.",
+         .meaning = "Rate from hosts over rate to aggregation at a full leaf; sets aggs_per_pod, rounded up, with as many spines "
+                    "for each as by default unless they are given; 0 = aggs_per_pod stands.",
          .origin = "off"}),
     param<&ClosSettings::agg_uplink_rate>({.name = "agg_uplink_rate",
                                            .default_text = "400Gbps",
@@ -95,8 +98,7 @@ constexpr std::array clos_own_params = {
          .default_text = "0",
          .minimum = "0",
          .maximum = "1000000",
-         .meaning =
-             "Rate from leafs over rate to spines at an aggregation switch; sets agg_uplink_rate; 0 = agg_uplink_rate is given.",
+         .meaning = "Rate from leafs over rate to spines at an aggregation switch of a full pod; sets spines; 0 = spines stands.",
          .origin = "off"}),
     param<&ClosSettings::host_fibre>({.name = "host_fibre",
                                       .default_text = "2m",
@@ -146,22 +148,34 @@ ClosShape clos_shape(const ParamSet& params, const SourcePlace& place) {
   shape.servers = read_servers(params, settings.hosts, place);
   shape.hosts_per_group = settings.hosts_per_leaf;
   shape.leafs_per_pod = settings.leafs_per_pod;
+  const std::uint32_t hosts = shape.servers.host_count();
   shape.aggs_per_pod = settings.aggs_per_pod;
   shape.spines = settings.spines;
+  if (settings.leaf_oversubscription > 0) {
+    const std::uint64_t nics_below = std::uint64_t{std::min(settings.hosts_per_leaf, hosts)} * shape.servers.usual().nics;
+    refuse_both(params, "aggs_per_pod", "leaf_oversubscription", place);
+    shape.aggs_per_pod = uplinks_for(
+        params, {"leaf_oversubscription", settings.leaf_oversubscription, "leaf_uplink_rate", settings.leaf_uplink_rate},
+        shape.servers.usual().nic_rate, nics_below, place);
+    if (!params.is_given("spines")) shape.spines = settings.spines / settings.aggs_per_pod * shape.aggs_per_pod;
+  }
+  if (settings.agg_oversubscription > 0) {
+    const std::uint32_t leafs = (hosts + settings.hosts_per_leaf - 1) / settings.hosts_per_leaf;
+    refuse_both(params, "spines", "agg_oversubscription", place);
+    const std::uint32_t spines_of_plane =
+        uplinks_for(params, {"agg_oversubscription", settings.agg_oversubscription, "agg_uplink_rate", settings.agg_uplink_rate},
+                    settings.leaf_uplink_rate, std::min(settings.leafs_per_pod, leafs), place);
+    // What does not fit is refused below as too large.
+    const std::uint64_t spines = std::uint64_t{spines_of_plane} * shape.aggs_per_pod;
+    shape.spines = static_cast<std::uint32_t>(std::min<std::uint64_t>(spines, UINT32_MAX));
+  }
   shape.nic_delay = propagation_delay(settings.host_fibre);
   shape.leaf_buffer = settings.leaf_buffer;
   shape.agg_buffer = settings.agg_buffer;
   shape.spine_buffer = settings.spine_buffer;
   check_shape(shape, {}, params.module(), place);
-  shape.leaf_up = {
-      uplink_rate(params, {"leaf_uplink_rate", settings.leaf_uplink_rate, "leaf_oversubscription", settings.leaf_oversubscription},
-                  shape.servers.usual().nic_rate, std::uint64_t{shape.hosts_per_group} * shape.servers.usual().nics,
-                  shape.aggs_per_pod, place),
-      propagation_delay(settings.leaf_fibre)};
-  shape.agg_up = {
-      uplink_rate(params, {"agg_uplink_rate", settings.agg_uplink_rate, "agg_oversubscription", settings.agg_oversubscription},
-                  shape.leaf_up.rate, shape.leafs_per_pod, shape.spines_per_plane(), place),
-      propagation_delay(settings.agg_fibre)};
+  shape.leaf_up = {settings.leaf_uplink_rate, propagation_delay(settings.leaf_fibre)};
+  shape.agg_up = {settings.agg_uplink_rate, propagation_delay(settings.agg_fibre)};
   return shape;
 }
 

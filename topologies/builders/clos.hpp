@@ -18,7 +18,7 @@ namespace weft {
 
 Module<TopologyFactory> clos_module();
 
-/// Throws InputError as check_shape(), read_server() and uplink_rate().
+/// Throws InputError as check_shape(), read_server() and uplinks_for().
 ClosShape clos_shape(const ParamSet& params, const SourcePlace& place);
 
 }  // namespace weft

@@ -6,27 +6,42 @@
 #include <fmt/format.h>
 
 #include "core/text/diagnostics.hpp"
+#include "core/values/units.hpp"
 #include "topologies/builders/builder_error.hpp"
 
 namespace weft {
 
-Bandwidth uplink_rate(const ParamSet& params, const UplinkChoice& choice, Bandwidth down_rate, std::uint64_t down_ports,
-                      std::uint64_t up_ports, const SourcePlace& place) {
-  const double ratio = choice.ratio;
-  if (ratio == 0) return choice.rate;
-  const std::string rate_text(choice.rate_name);
-  const std::string ratio_text(choice.ratio_name);
-  if (params.is_given(choice.rate_name)) {
-    fail_builder(params.module(), "conflicting-params",
-                 fmt::format("{} and {} both set the rate of the same links", rate_text, ratio_text), place, "give one of the two");
+namespace {
+
+constexpr double uplinks_max = 1e6;
+constexpr double rounding = 1e-9;  // of a ratio such as 1.3 that leaves whole cables
+
+}  // namespace
+
+void refuse_both(const ParamSet& params, std::string_view count_name, std::string_view ratio_name, const SourcePlace& place) {
+  if (!params.is_given(count_name) || !params.is_given(ratio_name)) return;
+  fail_builder(params.module(), "conflicting-params",
+               fmt::format("{} and {} both say how many cables go up", count_name, ratio_name), place, "give one of the two");
+}
+
+std::uint32_t uplinks_for(const ParamSet& params, const UplinkChoice& choice, Bandwidth down_rate, std::uint64_t down_ports,
+                          const SourcePlace& place) {
+  const double down_bps = static_cast<double>(down_rate.in_bps()) * static_cast<double>(down_ports);
+  const double cables = down_bps / (choice.ratio * static_cast<double>(choice.rate.in_bps()));
+  const double whole = std::ceil(cables * (1 - rounding));
+  if (cables < 1 - rounding) {
+    fail_builder(params.module(), "bad-shape",
+                 fmt::format("with {}={:g} {} from below need less than one cable of {} up", choice.ratio_name, choice.ratio,
+                             to_text(Bandwidth::bps(std::llround(down_bps))), to_text(choice.rate)),
+                 place,
+                 fmt::format("choose a ratio up to {:g}, a lower {}, or more hosts below a switch", choice.ratio * cables,
+                             choice.rate_name));
   }
-  const double bps =
-      static_cast<double>(down_rate.in_bps()) * static_cast<double>(down_ports) / ratio / static_cast<double>(up_ports);
-  if (up_ports == 0 || !(bps >= 1) || bps >= 0x1p62) {
-    fail_builder(params.module(), "bad-shape", fmt::format("{} leaves the up-links no usable rate", ratio_text), place,
-                 up_ports == 0 ? fmt::format("there are no up-links; drop {}", ratio_text) : "choose a ratio nearer to 1");
+  if (whole > uplinks_max) {
+    fail_builder(params.module(), "bad-shape", fmt::format("{}={:g} needs {:g} cables up", choice.ratio_name, choice.ratio, whole),
+                 place, "choose a ratio nearer to 1");
   }
-  return Bandwidth::bps(std::llround(bps));
+  return static_cast<std::uint32_t>(whole);
 }
 
 }  // namespace weft

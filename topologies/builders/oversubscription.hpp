@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Oversubscription: the rate of up-links when a ratio is given instead of a rate.
+// Oversubscription: the number of up-links when a ratio is given instead of it.
 //
-// Where it sits: clos and rail_optimized read the up-links of a tier with it.
+// Where it sits: clos and rail_optimized read the switches above a tier with it.
 //
 // Model: a tier's oversubscription is what its switch can take in from below over what it can send
 // up:
 //   oversubscription = down_ports * down_rate / (up_ports * up_rate)
-//   so up_rate = down_ports * down_rate / (oversubscription * up_ports).
+//   so up_ports = down_ports * down_rate / (oversubscription * up_rate), rounded up.
+// Cables keep their rate, as those of a fabric that one buys do: with thinner cables each flow would
+// be slow, even alone.
 // Thread safety: pure function.
 #pragma once
 
@@ -17,18 +19,19 @@
 
 namespace weft {
 
-/// The two parameters of the same links, of which one is given.
+/// Throws InputError [conflicting-params] when both parameters are given.
+void refuse_both(const ParamSet& params, std::string_view count_name, std::string_view ratio_name, const SourcePlace& place);
+
 struct UplinkChoice {
-  std::string_view rate_name;
-  Bandwidth rate;
   std::string_view ratio_name;
-  double ratio;  ///< 0: the rate stands
+  double ratio;
+  std::string_view rate_name;
+  Bandwidth rate;  ///< of a cable up
 };
 
-/// The rate, or, where the ratio is not 0, that which gives this oversubscription, to the nearest
-/// bit per second. Throws InputError [conflicting-params] when both are set, [bad-shape] when the
-/// ratio leaves less than 1 bps or there are no up-links to apply it to.
-Bandwidth uplink_rate(const ParamSet& params, const UplinkChoice& choice, Bandwidth down_rate, std::uint64_t down_ports,
-                      std::uint64_t up_ports, const SourcePlace& place);
+/// How many cables up give this oversubscription, at least. Throws InputError [bad-shape] when less
+/// than one cable would do, or it takes too many.
+std::uint32_t uplinks_for(const ParamSet& params, const UplinkChoice& choice, Bandwidth down_rate, std::uint64_t down_ports,
+                          const SourcePlace& place);
 
 }  // namespace weft

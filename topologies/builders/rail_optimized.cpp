@@ -50,11 +50,12 @@ constexpr std::array rail_optimized_own_params = {
          .meaning = "Hosts that share a leaf per rail.",
          .origin = "assumption: half of a 32-port group; 64-port leafs take 32 hosts without oversubscription"}),
     param<&RailOptimizedSettings::spines>({.name = "spines",
-                                           .default_text = "16",
+                                           .default_text = "0",
                                            .minimum = "0",
                                            .maximum = "1000000",
-                                           .meaning = "Spines; every leaf has a cable to each of them.",
-                                           .origin = "as many as hosts_per_leaf_group: no oversubscription"}),
+                                           .meaning = "Spines; every leaf has a cable to each of them. 0 = as many as "
+                                                      "oversubscription asks for.",
+                                           .origin = "off"}),
     param<&RailOptimizedSettings::leaf_uplink_rate>({.name = "leaf_uplink_rate",
                                                      .default_text = "400Gbps",
                                                      .minimum = "1bps",
@@ -63,11 +64,11 @@ constexpr std::array rail_optimized_own_params = {
                                                      .origin = "equal to nic_rate"}),
     param<&RailOptimizedSettings::oversubscription>(
         {.name = "oversubscription",
-         .default_text = "0",
-         .minimum = "0",
+         .default_text = "1",
+         .minimum = "0.001",
          .maximum = "1000000",
-         .meaning = "Rate from hosts over rate to spines at a leaf; sets leaf_uplink_rate; 0 = leaf_uplink_rate is given.",
-         .origin = "off"}),
+         .meaning = "Rate from hosts over rate to spines at a full leaf; sets how many spines there are, rounded up.",
+         .origin = "fabrics of training clusters do not block"}),
     param<&RailOptimizedSettings::host_fibre>(
         {.name = "host_fibre",
          .default_text = "10m",
@@ -106,7 +107,13 @@ ClosShape rail_optimized_shape(const ParamSet& params, const SourcePlace& place)
   shape.servers = read_servers(params, settings.hosts, place);
   shape.hosts_per_group = settings.hosts_per_leaf_group;
   shape.rails = shape.servers.nics_max();
-  shape.aggs_per_pod = settings.spines;
+  const std::uint64_t hosts_below = std::min(shape.hosts_per_group, shape.servers.host_count());
+  if (settings.spines > 0) refuse_both(params, "spines", "oversubscription", place);
+  shape.aggs_per_pod =
+      settings.spines > 0
+          ? settings.spines
+          : uplinks_for(params, {"oversubscription", settings.oversubscription, "leaf_uplink_rate", settings.leaf_uplink_rate},
+                        shape.servers.usual().nic_rate, hosts_below, place);
   shape.second_tier_level = 3;
   shape.nic_delay = propagation_delay(settings.host_fibre);
   shape.leaf_buffer = settings.leaf_buffer;
@@ -116,10 +123,7 @@ ClosShape rail_optimized_shape(const ParamSet& params, const SourcePlace& place)
   const std::uint64_t leafs = std::uint64_t{shape.groups()} * shape.rails;
   shape.leafs_per_pod = static_cast<std::uint32_t>(std::min<std::uint64_t>(leafs, UINT32_MAX));
   check_shape(shape, {}, params.module(), place);
-  shape.leaf_up = {
-      uplink_rate(params, {"leaf_uplink_rate", settings.leaf_uplink_rate, "oversubscription", settings.oversubscription},
-                  shape.servers.usual().nic_rate, shape.hosts_per_group, shape.aggs_per_pod, place),
-      propagation_delay(settings.leaf_fibre)};
+  shape.leaf_up = {settings.leaf_uplink_rate, propagation_delay(settings.leaf_fibre)};
   return shape;
 }
 

@@ -19,7 +19,7 @@ namespace weft {
 
 Module<TopologyFactory> rail_optimized_module();
 
-/// Throws InputError as check_shape(), read_server() and uplink_rate().
+/// Throws InputError as check_shape(), read_server() and uplinks_for().
 ClosShape rail_optimized_shape(const ParamSet& params, const SourcePlace& place);
 
 }  // namespace weft

@@ -18,7 +18,6 @@ inline std::shared_ptr<const Topology> hosts(std::uint32_t count) {
   const auto& module = find_module(topology_builders(), "rail_optimized", {});
   ParamSet params("rail_optimized", module.info.params);
   params.set("server", "hgx_h100", {});
-  params.set("oversubscription", "1", {});
   params.set("hosts", std::to_string(count), {});
   return module.make(params, {});
 }
