@@ -46,7 +46,7 @@ NicSender::NicSender(const NicSettings& settings, const std::vector<EgressPort>&
 }
 
 [[gnu::noinline]] SendingQueuePair& NicSender::queue_pair_of(const Transfer& transfer, std::uint32_t part) {
-  const Key key{transfer.source, transfer.destination, transfer.connection, transfer.priority, part};
+  const Key key{transfer.source, transfer.destination, transfer.connection, transfer.priority, part, transfer.attempt};
   const auto number = static_cast<std::uint32_t>(senders_.size());
   const auto [found, is_new] = sender_by_key_.emplace(key, number);
   if (!is_new) return *senders_[found->second];
@@ -128,12 +128,13 @@ void NicSender::change_flow_load(std::uint32_t number, std::int64_t load_bps, Ti
 void NicSender::change_routes(std::uint32_t version, Time now, BatchContext& context) {
   wiring_.take_routes(version);
   for (auto& [key, number] : sender_by_key_) {
-    const auto [source, destination, connection, priority, part] = key;
+    const auto [source, destination, connection, priority, part, attempt] = key;
     Transfer transfer;
     transfer.source = source;
     transfer.destination = destination;
     transfer.connection = connection;
     transfer.priority = priority;
+    transfer.attempt = attempt;
     take_route(number, wiring_.plan(transfer, part), now, context);
     number = queue_pairs_.number_of(senders_[number]->id);
   }

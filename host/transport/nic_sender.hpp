@@ -97,7 +97,8 @@ class NicSender {
     std::pair<Time, std::uint32_t> last_begun;
     Time left;  ///< when the last bit of all parts left
   };
-  using Key = std::tuple<NodeId, NodeId, std::uint32_t, std::uint32_t, std::uint32_t>;
+  /// Source, destination, connection, priority, part, attempt: a job opens queue pairs of its own.
+  using Key = std::tuple<NodeId, NodeId, std::uint32_t, std::uint32_t, std::uint32_t, AttemptId>;
 
   SendingQueuePair& queue_pair_of(const Transfer& transfer, std::uint32_t part);
   void take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, BatchContext& context);

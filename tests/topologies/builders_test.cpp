@@ -175,6 +175,10 @@ TEST(RailOptimized, OversubscriptionTakesSpinesAwayAndLeavesCablesAsTheyAre) {
   EXPECT_EQ(spines_of({{"oversubscription", "3"}}), 3U);
   EXPECT_EQ(spines_of({{"oversubscription", "8"}}), 1U);
   EXPECT_EQ(spines_of({{"oversubscription", "2"}, {"leaf_uplink_rate", "800Gbps"}}), 2U);
+  // Cables up are as fast as those of the NICs: of an A100 server, 200 Gb/s.
+  const auto slower = build_named("rail_optimized", {{"hosts", "16"}, {"hosts_per_leaf_group", "8"}, {"server", "hgx_a100"}});
+  EXPECT_EQ(first_path(*slower, "host0/gpu0", "host8/gpu0").rate, Bandwidth::gbps(200));
+  EXPECT_EQ(tier(summarize(*slower), 2).switches, 8U);
   // A group that is not full has as many hosts as there are.
   EXPECT_EQ(tier(summarize(*build_named("rail_optimized", {{"hosts", "8"}, {"oversubscription", "2"}})), 2).switches, 4U);
 }

@@ -94,7 +94,7 @@ Fabric two_sites(const std::string& round_trip) {
 std::vector<Fabric> fabrics() {
   return {{"single switch", "builder: \"single_switch\"" + set("hosts", "8"), 8},
           {"fat tree", "builder: \"fat_tree\"" + set("k", "4"), 16},
-          {"rails", "builder: \"rail_optimized\"" + set("hosts", "2"), 16},
+          {"rails", "builder: \"rail_optimized\"" + set("hosts", "2") + set("spines", "16"), 16},
           {"dual plane", "builder: \"dual_plane_rail\"" + set("hosts", "2"), 16}};
 }
 

@@ -101,11 +101,14 @@ class Explainer {
           "which link limits a flow is known of flow.allocation=max_min and one priority class only: no blame, no "
           "sensitivities");
     }
-    for (ExplainedTime& time : result_.times) {
+    best_.resize(result_.times.size());
+    for (std::size_t t = 0; t < result_.times.size(); ++t) {
+      ExplainedTime& time = result_.times[t];
       const auto job = std::ranges::find(run->jobs, scenario_.flows ? run->jobs.front().name : time.job, &ExplainedJob::name);
       if (job == run->jobs.end()) continue;
       if (!scenario_.flows) time.path = critical_path(*run, blame, *job, iteration_of(*run, *job));
-      if (run->tape().has_limits()) add_links(*run, time.job == mean_transfer ? mean_of_transfers(run->tape()) : job->ends, time);
+      if (run->tape().has_limits())
+        add_links(*run, time.job == mean_transfer ? mean_of_transfers(run->tape()) : job->ends, time, best_[t]);
     }
     if (run->tape().has_limits() && options_.what_ifs_max > 0) {
       try_links();
@@ -204,12 +207,17 @@ class Explainer {
     return blame;
   }
 
-  void add_links(const TapedRun& run, const std::vector<WeighedFlow>& ends, ExplainedTime& time) {
+  /// What ExplainedTime names, link by link.
+  struct Candidates {
+    std::vector<std::vector<LinkId>> links;
+    std::vector<std::vector<LinkId>> tiers;
+  };
+
+  void add_links(const TapedRun& run, const std::vector<WeighedFlow>& ends, ExplainedTime& time, Candidates& best) {
     time.knows_links = true;
     const LinkSensitivities found = link_sensitivities(run.tape(), ends);
     const double more = result_.raise - 1;
     const Topology& topology = *scenario_.topology;
-    Candidates& best = best_.emplace_back();
     // Were all links as much faster, a time that is theirs alone would be that much shorter. Where many
     // messages end together, a derivative may be any number: the least change tips their order.
     const double bound_s = time.seconds * more * (1 + rounding);
@@ -249,8 +257,10 @@ class Explainer {
       links.tier = fmt::format("{}", fmt::join(tiers, " + "));
       add(std::move(links), set->links, time.links, best.links);
     }
+    put_apart_first(time, best);
     time.links.resize(std::min(time.links.size(), links_kept));
     best.links.resize(time.links.size());
+    time.together_s = gain_of(union_of(best.links, std::min(links_tried, best.links.size())));
 
     std::map<std::string, std::vector<LinkId>> links_of_tier;
     std::vector<std::string> tier_of;
@@ -273,6 +283,29 @@ class Explainer {
     }
   }
 
+  static std::vector<LinkId> union_of(const std::vector<std::vector<LinkId>>& sets, std::size_t first_ones) {
+    std::vector<LinkId> all;
+    for (std::size_t i = 0; i < first_ones; ++i) all.insert(all.end(), sets[i].begin(), sets[i].end());
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  /// The best that have no link in common come first: what is a part of another is no other advice.
+  static void put_apart_first(ExplainedTime& time, Candidates& best) {
+    std::set<LinkId> taken;
+    std::size_t apart = 0;
+    for (std::size_t i = 0; i < time.links.size() && apart < links_tried; ++i) {
+      if (std::ranges::any_of(best.links[i], [&](LinkId link) { return taken.contains(link); })) continue;
+      taken.insert(best.links[i].begin(), best.links[i].end());
+      const auto place = static_cast<std::ptrdiff_t>(apart);
+      const auto from = static_cast<std::ptrdiff_t>(i);
+      std::rotate(time.links.begin() + place, time.links.begin() + from, time.links.begin() + from + 1);
+      std::rotate(best.links.begin() + place, best.links.begin() + from, best.links.begin() + from + 1);
+      ++apart;
+    }
+  }
+
   /// What the derivative says of the best, run.
   void try_links() {
     std::vector<Ideal> ideals;
@@ -285,13 +318,7 @@ class Explainer {
       };
       const std::size_t tried = std::min(links_tried, time.links.size());
       for (std::size_t i = 0; i < tried; ++i) add(best_[t].links[i], [&time, i](double gain_s) { time.links[i].tried_s = gain_s; });
-      if (tried > 1) {
-        std::vector<LinkId> all;
-        for (std::size_t i = 0; i < tried; ++i) all.insert(all.end(), best_[t].links[i].begin(), best_[t].links[i].end());
-        std::ranges::sort(all);
-        all.erase(std::unique(all.begin(), all.end()), all.end());
-        add(all, [&time](double gain_s) { time.together_tried_s = gain_s; });
-      }
+      if (tried > 1) add(union_of(best_[t].links, tried), [&time](double gain_s) { time.together_tried_s = gain_s; });
       for (std::size_t i = 0; i < std::min(tiers_tried, time.tiers.size()); ++i)
         add(best_[t].tiers[i], [&time, i](double gain_s) { time.tiers[i].tried_s = gain_s; });
       // Of many jobs, those of the first are enough to judge by.
@@ -365,11 +392,6 @@ class Explainer {
   Scenario scenario_;
   const RunFlags& flags_;
   JobTimes as_it_is_;
-  /// What ExplainedTime names, link by link.
-  struct Candidates {
-    std::vector<std::vector<LinkId>> links;
-    std::vector<std::vector<LinkId>> tiers;
-  };
   std::vector<Candidates> best_;  ///< by explained time
   std::vector<std::pair<std::string, std::vector<LinkId>>> links_to_idealise_;
   Explanation result_;

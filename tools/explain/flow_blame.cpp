@@ -17,9 +17,11 @@ namespace {
 
 class ForwardPass {
  public:
-  ForwardPass(const FlowTape& tape, const std::vector<std::uint32_t>& job_of_flow)
+  /// `kept`: by flow, the share of what it loses that counts; empty: all of it.
+  ForwardPass(const FlowTape& tape, const std::vector<std::uint32_t>& job_of_flow, std::vector<double> kept)
       : tape_(tape),
         job_of_flow_(job_of_flow),
+        kept_(std::move(kept)),
         flows_(tape.flows().size()),
         places_(tape.hop_total()),
         links_(tape.capacities_bps().size()) {
@@ -47,8 +49,29 @@ class ForwardPass {
     return std::move(result_);
   }
 
+  /// After run(): by flow, what it took longer than alone over what it lost; empty where all is 1. It
+  /// is less where a flow goes on faster than alone, as others of its transfer have ended.
+  std::vector<double> shares_left(const FlowBlame& found) const {
+    constexpr double rounding = 1e-9;
+    std::vector<double> shares(flows_.size(), 1);
+    bool has_others = false;
+    for (std::uint32_t flow = 0; flow < flows_.size(); ++flow) {
+      const FlowTape::FlowRecord& record = tape_.flows()[flow];
+      const double lost_s = found.lost_of_flow_s[flow];
+      if (!record.is_complete || lost_s == 0 || flows_[flow].alone_bps == 0) continue;
+      const double took_s = (record.end - record.start).in_s();
+      const double longer_s = std::max(0.0, took_s - flows_[flow].moved_bits / flows_[flow].alone_bps);
+      if (longer_s >= lost_s - rounding * took_s) continue;
+      shares[flow] = longer_s / lost_s;
+      has_others = true;
+    }
+    return has_others ? shares : std::vector<double>();
+  }
+
  private:
   struct Flow {
+    double moved_bits = 0;  ///< until `since`
+    Time since;
     double rate_bps = 0;
     double alone_bps = 0;
     std::uint32_t limit = FlowTape::none;
@@ -114,16 +137,22 @@ class ForwardPass {
     for (const std::uint32_t flow : tape_.left_at(step)) {
       if (tape_.flows()[flow].last_change == FlowTape::none) continue;
       settle_links(flow);
+      move(flow);
       leave(flow);
     }
     for (const FlowTape::Change& change : tape_.changes_of(step)) settle_links(change.flow);
     for (const FlowTape::Change& change : tape_.changes_of(step)) {
       if (change.previous == FlowTape::none) enter(change.flow);
+      move(change.flow);
       flows_[change.flow].rate_bps = change.rate_bps;
       flows_[change.flow].limit = change.limit;
     }
   }
 
+  void move(std::uint32_t number) {
+    Flow& flow = flows_[number];
+    flow.moved_bits += flow.rate_bps * (now_ - std::exchange(flow.since, now_)).in_s();
+  }
   void enter(std::uint32_t flow) {
     const std::span<const LinkId> hops = tape_.hops(flow);
     for (std::uint32_t i = 0; i < hops.size(); ++i) {
@@ -162,7 +191,8 @@ class ForwardPass {
       const Flow& flow = flows_[member.flow];
       // What is held back before its end begins anew as another flow.
       if (flow.limit != number || flow.alone_bps == 0 || !is_first_here(member, number)) continue;
-      const double lost_s = dt_s * std::max(0.0, 1 - flow.rate_bps / flow.alone_bps);
+      double lost_s = dt_s * std::max(0.0, 1 - flow.rate_bps / flow.alone_bps);
+      if (!kept_.empty()) lost_s *= kept_[member.flow];
       if (lost_s == 0) continue;
       result_.lost_of_flow_s[member.flow] += lost_s;
       if (!counts(member.flow)) continue;
@@ -194,6 +224,7 @@ class ForwardPass {
 
   const FlowTape& tape_;
   const std::vector<std::uint32_t>& job_of_flow_;
+  std::vector<double> kept_;
   std::vector<Flow> flows_;
   std::vector<std::uint32_t> places_;
   std::vector<Link> links_;
@@ -209,7 +240,10 @@ class ForwardPass {
 
 FlowBlame flow_blame(const FlowTape& tape, const std::vector<std::uint32_t>& job_of_flow) {
   WEFT_CHECK(tape.has_limits(), "the tape tells which links limit flows");
-  return ForwardPass(tape, job_of_flow).run();
+  ForwardPass first(tape, job_of_flow, {});
+  FlowBlame blame = first.run();
+  std::vector<double> kept = first.shares_left(blame);
+  return kept.empty() ? blame : ForwardPass(tape, job_of_flow, std::move(kept)).run();
 }
 
 }  // namespace weft

@@ -6,7 +6,8 @@
 // Model: alone a transfer would move at the rate r of its slowest flow, min(cap, capacity / what
 // the transfer's flows load the link with) over their links. In an interval of length dt at rate
 // r_i a flow loses dt (1 - r_i / r) to the link that limits it then; of the flow that arrives last,
-// all intervals together are what the transfer takes longer than alone. That is shared out among
+// all intervals together are what the transfer takes longer than alone; where it went on faster in
+// between, as its other flows had ended, less is left of each. That is shared out among
 // the jobs whose flows are on the link, by what they put on it, the transfer itself left out; its
 // own job may be among them. A flow that waits behind another of its queue pair loses that time to
 // its own connection, at no link.

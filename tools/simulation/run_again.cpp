@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,6 +15,7 @@
 #include "core/text/diagnostics.hpp"
 #include "tools/results/results_folder.hpp"
 #include "tools/simulation/run.hpp"
+#include "tools/simulation/scenario/workload_settings.hpp"
 
 namespace weft {
 
@@ -35,9 +39,15 @@ std::string fact(const Json& manifest, const std::string& key) {
   return found != manifest.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// What flags other than these would be needed for.
-constexpr std::array<const char*, 8> options_of_inputs = {"ranks",       "iteration", "time_unit", "scale_group",
-                                                          "as_recorded", "gpu_type",  "time_zone", "jobs_rows_left_out"};
+std::optional<std::uint64_t> number(const Json& manifest, const char* key) {
+  const auto found = manifest.find(key);
+  return found != manifest.end() && found->is_number_unsigned() ? std::optional(found->get<std::uint64_t>()) : std::nullopt;
+}
+
+std::optional<std::uint32_t> small_number(const Json& manifest, const char* key) {
+  const std::optional<std::uint64_t> found = number(manifest, key);
+  return found && *found <= UINT32_MAX ? std::optional(static_cast<std::uint32_t>(*found)) : std::nullopt;
+}
 
 void check_inputs(const Json& manifest) {
   for (const Json& input : manifest.at("inputs")) {
@@ -48,27 +58,64 @@ void check_inputs(const Json& manifest) {
   }
 }
 
+/// "llm.dp=4, plan.zero_stage=1" one by one; a value may have commas of its own.
+std::vector<std::string> settings_in(const std::string& text) {
+  constexpr std::string_view separator = ", ";
+  std::vector<std::string> settings;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = text.find(separator, begin);
+    while (end != std::string::npos) {
+      const std::string next = text.substr(end + separator.size());
+      if (WorkloadSettings::is_of_workload(next.substr(0, next.find('=')))) break;
+      end = text.find(separator, end + 1);
+    }
+    settings.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) break;
+    begin = end + separator.size();
+  }
+  return settings;
+}
+
+/// What a scenario file would say of inputs.
+void take_input_options(const Json& manifest, RunFlags& flags) {
+  for (const Json& input : manifest.at("inputs")) {
+    const std::string role = input.at("role").get<std::string>();
+    const std::string path = input.at("path").get<std::string>();
+    const std::string with_format = path + ":" + input.at("format").get<std::string>();
+    if (role == "topology") flags.topology = with_format;
+    if (role == "workload" && flags.workload.empty()) flags.workload = with_format;
+    if (role == "flows") flags.flows = with_format;
+    if (role == "jobs") flags.jobs = with_format;
+    if (role == "throughputs") flags.jobs_options.throughputs_path = path;
+    if (role == "process groups") flags.workload_options.process_groups_path = path;
+  }
+  if (flags.topology.empty()) {
+    flags.hosts = small_number(manifest, "hosts");
+    flags.gpus_per_host = small_number(manifest, "gpus_per_host");
+  }
+  flags.iterations = number(manifest, "iterations");
+  flags.workload_options.ranks = small_number(manifest, "ranks");
+  flags.workload_options.iteration = small_number(manifest, "iteration");
+  flags.workload_options.time_unit = fact(manifest, "time_unit");
+  flags.workload_options.collectives_as_recorded = manifest.contains("as_recorded");
+  flags.jobs_options.gpu_type = fact(manifest, "gpu_type");
+  flags.jobs_options.limit_share = fact(manifest, "limit_share");
+  flags.jobs_options.time_zone = fact(manifest, "time_zone");
+  flags.skip_larger_jobs = number(manifest, "jobs_larger_than_cluster_left_out").value_or(0) > 0;
+}
+
+/// Without policies, which a scenario may have by itself.
 RunFlags flags_of(const Json& manifest) {
   RunFlags flags;
   bool has_scenario = false;
   for (const Json& input : manifest.at("inputs")) has_scenario = has_scenario || input.at("role") == "scenario";
   for (const Json& input : manifest.at("inputs")) {
-    const std::string role = input.at("role").get<std::string>();
-    const std::string path = input.at("path").get<std::string>();
-    const std::string with_format = path + ":" + input.at("format").get<std::string>();
-    if (role == "scenario") flags.scenario_file = path;
-    if (has_scenario) continue;
-    if (role == "topology") flags.topology = with_format;
-    if (role == "workload" && flags.workload.empty()) flags.workload = with_format;
-    if (role == "flows") flags.flows = with_format;
-    if (role == "jobs") flags.jobs = with_format;
+    if (input.at("role") == "scenario") flags.scenario_file = input.at("path").get<std::string>();
   }
+  if (!has_scenario) take_input_options(manifest, flags);
   flags.mode = fact(manifest, "mode");
   flags.seed = manifest.at("seed").get<std::uint64_t>();
-  flags.scheduler = fact(manifest, "policy");
-  flags.placement = fact(manifest, "placement");
-  if (const auto iterations = manifest.find("iterations"); iterations != manifest.end())
-    flags.iterations = iterations->get<std::uint64_t>();
+  flags.settings = settings_in(fact(manifest, "workload_settings"));
   for (const auto& [module, parameters] : manifest.at("parameters").items()) {
     for (const auto& [name, parameter] : parameters.items()) {
       const std::string value = parameter.at("value").get<std::string>();
@@ -92,6 +139,17 @@ void compare(const Json& before, const Json& now, const std::string& place) {
     fail("input-changed", fmt::format("the run's {} has changed since", input.at("role").get<std::string>()),
          SourcePlace::named(found->first), "run it again, and give that; or give the file back its content");
   }
+  // What changes no result, or is looked at by itself.
+  static const std::set<std::string> skipped = {"weft_version", "name",   "threads",    "zeta",
+                                                "assumptions",  "inputs", "parameters", "results"};
+  for (const auto& [key, value] : before.items()) {
+    if (skipped.contains(key)) continue;
+    const auto found = now.find(key);
+    if (found != now.end() && *found == value) continue;
+    fail("cannot-repeat",
+         fmt::format("{} was {} in the run, and would be {}", key, value.dump(), found == now.end() ? "nothing" : found->dump()),
+         SourcePlace::named(place), "give the scenario file instead, with the flags of the run");
+  }
   for (const auto& [module, parameters] : before.at("parameters").items()) {
     for (const auto& [name, parameter] : parameters.items()) {
       const Json& value = parameter.at("value");
@@ -104,6 +162,8 @@ void compare(const Json& before, const Json& now, const std::string& place) {
     }
   }
 }
+
+Json manifest_now(const RunFlags& flags) { return Json::parse(manifest_of(load_scenario(flags), {}).to_json()); }
 
 }  // namespace
 
@@ -128,15 +188,14 @@ RunFlags flags_of_results(const std::filesystem::path& folder) {
          SourcePlace::named(folder.string()), "run it to its end");
   }
   try {
-    for (const char* option : options_of_inputs) {
-      if (!manifest.contains(option)) continue;
-      fail("cannot-repeat",
-           fmt::format("the run took its inputs with an option ({}) that its manifest has only the outcome of", option),
-           SourcePlace::named(path.string()), "give a scenario file that says the same");
-    }
     check_inputs(manifest);
     RunFlags flags = flags_of(manifest);
-    compare(manifest, Json::parse(manifest_of(load_scenario(flags), {}).to_json()), path.string());
+    Json now = manifest_now(flags);
+    for (const auto& [key, flag] : {std::pair("policy", &flags.scheduler), std::pair("placement", &flags.placement)}) {
+      if (fact(manifest, key) != fact(now, key)) *flag = fact(manifest, key);
+    }
+    if (!flags.scheduler.empty() || !flags.placement.empty()) now = manifest_now(flags);
+    compare(manifest, now, path.string());
     return flags;
   } catch (const nlohmann::json::exception&) {
     refuse_manifest(path);

@@ -3,9 +3,10 @@
 //
 // Where it sits: commands that take a folder or a scenario file and run it: `weft explain`, and
 // `weft compare` with several seeds.
-// Model: flags come from the manifest: inputs by role, mode, seed, policies, and each parameter
-// that is not at its default. What they load must have the same inputs, bit by bit, and the same
-// parameters; else the run cannot be repeated and that is said.
+// Model: flags come from the manifest: inputs by role with their options, mode, seed, policies,
+// settings of workloads, and each parameter that is not at its default. What they load must have
+// the same inputs, bit by bit, and the same manifest otherwise; else the run cannot be repeated and
+// that is said.
 // Threads: one.
 #pragma once
 

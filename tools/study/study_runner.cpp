@@ -54,7 +54,14 @@ std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point
     const Scenario scenario = load_scenario(flags_of(study, point));
     const std::chrono::duration<double> loaded = std::chrono::steady_clock::now() - begin;
     std::optional<PricedTopology> prices;
-    if (study.prices && scenario.topology) prices = priced(*scenario.topology, *study.prices);
+    std::string no_prices;
+    if (study.prices && scenario.topology) {
+      try {
+        prices = priced(*scenario.topology, *study.prices);
+      } catch (const InputError& error) {
+        no_prices = "no cost and no watts: " + error.diagnostics().front().message;
+      }
+    }
     MetricSink sink(study.metrics);
     RunOptions simulation;
     simulation.threads = threads;
@@ -65,6 +72,7 @@ std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point
     record.values = sink.values(summary, machine_figures_of(summary, loaded.count()), prices);
     record.notes = scenario.assumptions;
     record.notes.insert(record.notes.end(), summary.notes.begin(), summary.notes.end());
+    if (!no_prices.empty()) record.notes.push_back(std::move(no_prices));
   } catch (const InputError& error) {
     record.error = text_of(error);
   } catch (const OverflowFailure& failure) {

@@ -9,12 +9,15 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "core/text/counted.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 #include "tools/simulation/scenario/unused_flags.hpp"
+#include "tools/study/prices.hpp"
 #include "tools/study/study.hpp"
 #include "tools/study/study_points.hpp"
 #include "tools/weft/commands.hpp"
@@ -108,6 +111,46 @@ Content check_plan(const std::string& file, const std::string& model_name) {
   return {fmt::format("plan for {}, {}", model.name, counted(plan.ranks(), "GPU", "GPUs"))};
 }
 
+/// What runs of the study's points would be refused for, and what parts have no price: the first of
+/// each. Throws InputError where all points are refused.
+std::string check_points(const Study& study) {
+  constexpr std::size_t points_max = 64;
+  std::size_t looked_at = 0;
+  std::size_t refused = 0;
+  std::optional<InputError> first;
+  std::vector<std::string> notes;
+  std::string no_price;
+  for (const StudyPoint& point : points_of(study)) {
+    if (point.replicate > 0) continue;
+    if (looked_at == points_max) {
+      notes.push_back(fmt::format("only the first {} points were looked at one by one", points_max));
+      break;
+    }
+    ++looked_at;
+    try {
+      const Scenario scenario = load_scenario(flags_of(study, point), Probing::forbidden);
+      check_run(scenario);
+      if (study.prices && scenario.topology && no_price.empty()) priced(*scenario.topology, *study.prices);
+    } catch (const InputError& error) {
+      const Diagnostic& why = error.diagnostics().front();
+      if (why.code == "no-price") {
+        no_price = why.message;
+        continue;
+      }
+      if (refused++ > 0) continue;
+      first = error;
+      std::string settings;
+      for (const StudySetting& setting : point.settings)
+        settings += fmt::format("{}{}={}", settings.empty() ? "" : ", ", setting.name, setting.value);
+      notes.push_back(fmt::format("{} cannot run: {} [{}]", settings, why.message, why.code));
+    }
+  }
+  if (first && refused == looked_at) throw InputError(*first);
+  if (refused > 1) notes.push_back(fmt::format("{} of {} points cannot run in all", refused, looked_at));
+  if (!no_price.empty()) notes.push_back("no cost and no watts: " + no_price);
+  return as_notes(notes);
+}
+
 /// Reads one input of whatever kind.
 Content check_one(const RecognisedInput& input, const CheckOptions& options) {
   switch (input.kind) {
@@ -158,7 +201,8 @@ Content check_one(const RecognisedInput& input, const CheckOptions& options) {
       const Study study = read_study(input.file);
       const std::uint64_t runs = point_count(study);
       return {fmt::format("study, {}, {}{}, {}", counted(runs / study.replicates, "point", "points"), study.stop ? "at most " : "",
-                          counted(runs, "run", "runs"), counted(study.metrics.size(), "metric", "metrics"))};
+                          counted(runs, "run", "runs"), counted(study.metrics.size(), "metric", "metrics")),
+              check_points(study)};
     }
   }
   return {};

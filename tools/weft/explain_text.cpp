@@ -74,11 +74,8 @@ std::string links_text(const ExplainedTime& time, double raise) {
     rows.push_back(
         {link.what, link.tier, gain_text(link.gain_s, time.seconds), link.tried_s ? gain_text(*link.tried_s, time.seconds) : "-"});
   }
-  double sum_s = 0;
-  for (std::size_t i = 0; i < std::min(time.links.size(), links_shown); ++i) sum_s += time.links[i].gain_s;
-  if (sum_s > time.seconds * (raise - 1)) sum_s = NAN;
   if (time.together_tried_s)
-    rows.push_back({"together", "", gain_text(sum_s, time.seconds), gain_text(*time.together_tried_s, time.seconds)});
+    rows.push_back({"together", "", gain_text(time.together_s, time.seconds), gain_text(*time.together_tried_s, time.seconds)});
   if (!time.links.empty()) text += aligned_rows(rows, "    ");
   Rows tiers{{"tier", "links", by + ", by its derivative", "run so"}};
   for (std::size_t i = 0; i < std::min(time.tiers.size(), links_shown); ++i) {
@@ -203,6 +200,7 @@ nlohmann::ordered_json explanation_json(const Explanation& explanation) {
     nlohmann::ordered_json job{{"job", time.job}, {"seconds", time.seconds}};
     if (time.path) job["critical_path"] = path_json(*time.path);
     job["links"] = gains_json(time.links);
+    if (time.together_tried_s) job["three_links_together_gain_s"] = number(time.together_s);
     if (time.together_tried_s) job["three_links_together_tried_gain_s"] = *time.together_tried_s;
     job["tiers"] = gains_json(time.tiers);
     json["jobs"].push_back(std::move(job));

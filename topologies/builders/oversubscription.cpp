@@ -29,7 +29,7 @@ std::uint32_t uplinks_for(const ParamSet& params, const UplinkChoice& choice, Ba
   const double down_bps = static_cast<double>(down_rate.in_bps()) * static_cast<double>(down_ports);
   const double cables = down_bps / (choice.ratio * static_cast<double>(choice.rate.in_bps()));
   const double whole = std::ceil(cables * (1 - rounding));
-  if (cables < 1 - rounding) {
+  if (cables < 1 - rounding && choice.ratio > 1) {
     fail_builder(params.module(), "bad-shape",
                  fmt::format("with {}={:g} {} from below need less than one cable of {} up", choice.ratio_name, choice.ratio,
                              to_text(Bandwidth::bps(std::llround(down_bps))), to_text(choice.rate)),

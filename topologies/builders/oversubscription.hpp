@@ -29,8 +29,8 @@ struct UplinkChoice {
   Bandwidth rate;  ///< of a cable up
 };
 
-/// How many cables up give this oversubscription, at least. Throws InputError [bad-shape] when less
-/// than one cable would do, or it takes too many.
+/// How many cables up give this oversubscription, at least. Throws InputError [bad-shape] when a
+/// ratio above 1 cannot be, as one cable is more than it asks for, or it takes too many.
 std::uint32_t uplinks_for(const ParamSet& params, const UplinkChoice& choice, Bandwidth down_rate, std::uint64_t down_ports,
                           const SourcePlace& place);
 

@@ -57,11 +57,11 @@ constexpr std::array rail_optimized_own_params = {
                                                       "oversubscription asks for.",
                                            .origin = "off"}),
     param<&RailOptimizedSettings::leaf_uplink_rate>({.name = "leaf_uplink_rate",
-                                                     .default_text = "400Gbps",
-                                                     .minimum = "1bps",
+                                                     .default_text = "0bps",
+                                                     .minimum = "0bps",
                                                      .maximum = "1000Tbps",
-                                                     .meaning = "Rate of a cable from leaf to spine, each way.",
-                                                     .origin = "equal to nic_rate"}),
+                                                     .meaning = "Rate of a cable from leaf to spine, each way; 0 = nic_rate.",
+                                                     .origin = "switches have ports of one speed"}),
     param<&RailOptimizedSettings::oversubscription>(
         {.name = "oversubscription",
          .default_text = "1",
@@ -107,13 +107,14 @@ ClosShape rail_optimized_shape(const ParamSet& params, const SourcePlace& place)
   shape.servers = read_servers(params, settings.hosts, place);
   shape.hosts_per_group = settings.hosts_per_leaf_group;
   shape.rails = shape.servers.nics_max();
+  const Bandwidth nic_rate = shape.servers.usual().nic_rate;
+  const Bandwidth uplink_rate = settings.leaf_uplink_rate > Bandwidth() ? settings.leaf_uplink_rate : nic_rate;
   const std::uint64_t hosts_below = std::min(shape.hosts_per_group, shape.servers.host_count());
   if (settings.spines > 0) refuse_both(params, "spines", "oversubscription", place);
-  shape.aggs_per_pod =
-      settings.spines > 0
-          ? settings.spines
-          : uplinks_for(params, {"oversubscription", settings.oversubscription, "leaf_uplink_rate", settings.leaf_uplink_rate},
-                        shape.servers.usual().nic_rate, hosts_below, place);
+  shape.aggs_per_pod = settings.spines > 0
+                           ? settings.spines
+                           : uplinks_for(params, {"oversubscription", settings.oversubscription, "leaf_uplink_rate", uplink_rate},
+                                         nic_rate, hosts_below, place);
   shape.second_tier_level = 3;
   shape.nic_delay = propagation_delay(settings.host_fibre);
   shape.leaf_buffer = settings.leaf_buffer;
@@ -123,7 +124,7 @@ ClosShape rail_optimized_shape(const ParamSet& params, const SourcePlace& place)
   const std::uint64_t leafs = std::uint64_t{shape.groups()} * shape.rails;
   shape.leafs_per_pod = static_cast<std::uint32_t>(std::min<std::uint64_t>(leafs, UINT32_MAX));
   check_shape(shape, {}, params.module(), place);
-  shape.leaf_up = {settings.leaf_uplink_rate, propagation_delay(settings.leaf_fibre)};
+  shape.leaf_up = {uplink_rate, propagation_delay(settings.leaf_fibre)};
   return shape;
 }
 

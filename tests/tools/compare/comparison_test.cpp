@@ -147,8 +147,8 @@ class ComparedFolders : public testing::Test {
   void SetUp() override {
     folder_.write("cluster.textproto",
                   "mode: PACKET\n"
-                  "topology { builder: \"clos\" set { name: \"hosts\" value: \"16\" } set { name: \"leaf_oversubscription\" value: "
-                  "\"4\" } }\n"
+                  "topology { builder: \"clos\" set { name: \"hosts\" value: \"16\" } set { name: \"leaf_uplink_rate\" value: "
+                  "\"12.5Gbps\" } }\n"
                   "job { name: \"a\" workload { file: \"ops.textproto\" } }\n");
     folder_.write("ops.textproto",
                   "ranks: 16 role { name: \"all\" op { name: \"x\" collective { type: ALL_TO_ALL size: \"16MB\" } } }\n");
@@ -208,7 +208,7 @@ TEST_F(ComparedFolders, StudiesAreComparedPointByPoint) {
       "base { scenario: \"cluster.textproto\" } replicates: 3 metric { name: \"makespan_s\" }\n"
       "axis { name: \"flow.queue_pairs\" value: \"1\" value: \"4\" }\n";
   folder_.write("a.textproto", study);
-  folder_.write("b.textproto", study + "axis { name: \"clos.leaf_oversubscription\" value: \"4\" }\n");
+  folder_.write("b.textproto", study + "axis { name: \"clos.leaf_uplink_rate\" value: \"12.5Gbps\" }\n");
   folder_.write("c.textproto",
                 "base { scenario: \"cluster.textproto\" set { name: \"flow.wqe_latency\" value: \"2us\" } } replicates: 3 "
                 "metric { name: \"makespan_s\" } axis { name: \"flow.queue_pairs\" value: \"1\" value: \"4\" }\n");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -230,6 +231,28 @@ TEST(Explanation, BlameOfJobsAddsUpToTheWaiting) {
   EXPECT_NEAR(blamed_in(explanation), waiting_s, 1e-5 * waiting_s);
 }
 
+// Expectation: likewise where flows of one transfer take several ways, and the last goes on faster
+// than alone once the others have ended.
+TEST(Explanation, BlameAddsUpToTheWaitingOfTransfersOnSeveralWays) {
+  const ScratchFolder folder;
+  const std::string sums = folder.write(
+      "sums.textproto", "ranks: 16\nrole { name: \"all\" op { name: \"sum\" collective { type: ALL_REDUCE size: \"8MB\" } } }\n");
+  RunFlags flags = flags_of(folder,
+                            "topology { builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" } "
+                            "set { name: \"server\" value: \"hgx_h100\" } set { name: \"hosts_per_leaf_group\" value: \"1\" } "
+                            "set { name: \"spines\" value: \"3\" } set { name: \"leaf_uplink_rate\" value: \"100Gbps\" } }\n"
+                            "job { name: \"a\" gpus: 16 workload { file: \"" +
+                                sums + "\" } }\njob { name: \"b\" gpus: 16 workload { file: \"" + sums + "\" } }\n");
+  flags.placement = "spread";
+  flags.settings = {"flow.queue_pairs=4"};
+  ExplainOptions options;
+  options.what_ifs_max = 0;
+  const Explanation explanation = explain(flags, options);
+  const double waiting_s = waiting_in(flags);
+  ASSERT_GT(waiting_s, 1e-4);
+  EXPECT_NEAR(blamed_in(explanation), waiting_s, 1e-5 * waiting_s);
+}
+
 /// Two jobs with a GPU of every host each: one sends from the first to the third, the other from the
 /// second.
 RunFlags two_senders_to_one_host(const ScratchFolder& folder) {
@@ -274,6 +297,47 @@ TEST(Explanation, PacketsBlameThoseBeforeThem) {
   ASSERT_GT(blamed_s, 1e-4);
   EXPECT_TRUE(has_met);
   EXPECT_NEAR(blamed_s, summary.packets->waiting.in_s(), 1e-9 + 1e-6 * blamed_s);
+}
+
+// Expectation: a job after another on the same GPUs has queue pairs, and waits, of its own.
+TEST(Explanation, PacketsOfALaterJobOnTheSameGpusAreItsOwn) {
+  const ScratchFolder folder;
+  const std::string workload =
+      folder.write("two_to_one.textproto",
+                   "ranks: 3\n"
+                   "role { name: \"send\" ranks: \"0-1\" op { name: \"o\" send { peer: 2 size: \"2MB\" } } }\n"
+                   "role { name: \"take\" ranks: \"2\" op { name: \"a\" receive { peer: 0 size: \"2MB\" } stream: 1 }\n"
+                   "  op { name: \"b\" receive { peer: 1 size: \"2MB\" } stream: 2 } }\n");
+  const std::string job = "gpus: 3 workload { file: \"" + workload + "\" } }\n";
+  RunFlags flags = flags_of(folder, std::string("topology { builder: \"single_switch\" set { name: \"hosts\" value: \"3\" } "
+                                                "set { name: \"gpus_per_host\" value: \"1\" } }\njob { name: \"first\" ") +
+                                        job + "job { name: \"second\" " + job);
+  flags.mode = "packet";
+  ExplainOptions options;
+  options.what_ifs_max = 0;
+  const Explanation explanation = explain(flags, options);
+  std::map<std::string, double> lost_s;
+  for (const NamedBlame& blame : explanation.blame) {
+    lost_s[blame.waits] += blame.lost_s;
+    EXPECT_EQ(blame.blamed, blame.waits);
+  }
+  ASSERT_EQ(lost_s.size(), 2U);
+  EXPECT_GT(lost_s["first"], 0);
+  EXPECT_NEAR(lost_s["second"], lost_s["first"], 1e-9);
+}
+
+// Expectation: a job without a workload has no links to raise, and is in nobody's way.
+TEST(Explanation, JobsOfADurationStandBesideOthers) {
+  const ScratchFolder folder;
+  const std::string pair = chain(folder);
+  const Explanation explanation = explain(flags_of(folder, std::string(four_hosts) +
+                                                               "job { name: \"fixed\" gpus: 1 duration: \"1ms\" mode: JOB }\n"
+                                                               "job { name: \"chain\" gpus: 2 workload { file: \"" +
+                                                               pair + "\" } }\n"),
+                                          {});
+  ASSERT_EQ(explanation.times.size(), 2U);
+  EXPECT_TRUE(explanation.times[0].links.empty());
+  EXPECT_FALSE(explanation.times[1].links.empty());
 }
 
 // Expectation: a host at half speed doubles the 5 ms of rank 0; nominal, they come back.

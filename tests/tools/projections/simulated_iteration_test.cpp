@@ -15,12 +15,12 @@ namespace {
 using projection_setup::place;
 using projection_setup::TestedPlan;
 
-/// Hosts of two GPUs, three on a leaf, oversubscribed 2:1.
+/// Hosts of two GPUs, three on a leaf, which has 600 Gb/s for their 1,200.
 Scenario thin_cluster(const ScratchFolder& folder) {
   const std::string file = folder.write("thin.textproto", R"(topology { builder: "rail_optimized"
     set { name: "server" value: "hgx_h100" } set { name: "gpus_per_host" value: "2" } set { name: "nics_per_host" value: "2" }
     set { name: "hosts" value: "9" } set { name: "hosts_per_leaf_group" value: "3" } set { name: "spines" value: "1" }
-    set { name: "oversubscription" value: "2" } })");
+    set { name: "leaf_uplink_rate" value: "600Gbps" } })");
   return load_cluster({.name = file, .gpus = 8}, place());
 }
 
