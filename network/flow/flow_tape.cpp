@@ -44,8 +44,9 @@ std::span<const std::uint32_t> FlowTape::left_at(std::size_t step) const {
 void FlowTape::refuse_if_too_long() const {
   if (nodes_.size() < records_max_ && changes_.size() < records_max_) return;
   fail("too-long-to-explain",
-       fmt::format("the run takes more than {} events or changes of rates, all of which would be kept", records_max_),
-       SourcePlace::named("the run"), "explain one of fewer iterations or flows, or of fewer GPUs");
+       fmt::format("the run takes more than {} events or changes of rates, all of which would be kept in memory", records_max_),
+       SourcePlace::named("the run"),
+       "explain one of fewer iterations, microbatches, flows or GPUs, or on a machine with more memory");
 }
 
 void FlowTape::on_handled(const Event& event) {

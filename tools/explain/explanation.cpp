@@ -218,8 +218,9 @@ class Explainer {
     const LinkSensitivities found = link_sensitivities(run.tape(), ends);
     const double more = result_.raise - 1;
     const Topology& topology = *scenario_.topology;
-    // Were all links as much faster, a time that is theirs alone would be that much shorter. Where many
-    // messages end together, a derivative may be any number: the least change tips their order.
+    // Were all links as much faster, a time that is theirs alone would be that much shorter. Where
+    // many messages end together, a derivative may be any number: the least change tips their
+    // order.
     const double bound_s = time.seconds * more * (1 + rounding);
     const auto gain_of = [&](const std::vector<LinkId>& ids) {
       std::vector<bool> contains(topology.link_count(), false);

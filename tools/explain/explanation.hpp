@@ -38,7 +38,7 @@ struct ExplainedTime {
   bool knows_links = false;                ///< derivatives could be told
   std::vector<FasterLinks> links;          ///< three that have none in common, then the best first
   double together_s = 0;                   ///< the three first at once, as gain_s
-  std::size_t links_beyond = 0;            ///< sets left out: their derivative is more than links can give
+  std::size_t links_beyond = 0;            ///< sets left out, of more than links can give
   std::optional<double> together_tried_s;  ///< likewise, run
   std::vector<FasterLinks> tiers;          ///< likewise
 };

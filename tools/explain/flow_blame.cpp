@@ -49,8 +49,8 @@ class ForwardPass {
     return std::move(result_);
   }
 
-  /// After run(): by flow, what it took longer than alone over what it lost; empty where all is 1. It
-  /// is less where a flow goes on faster than alone, as others of its transfer have ended.
+  /// After run(): by flow, what it took longer than alone over what it lost; empty where all is 1.
+  /// It is less where a flow goes on faster than alone, as others of its transfer have ended.
   std::vector<double> shares_left(const FlowBlame& found) const {
     constexpr double rounding = 1e-9;
     std::vector<double> shares(flows_.size(), 1);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/explain/recorded_run.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -65,6 +67,13 @@ std::vector<ExplainedJob> jobs_of(const Scenario& scenario, const RunRecording& 
 }
 
 }  // namespace
+
+std::size_t records_that_fit() {
+  constexpr std::size_t record_bytes = 250;  // of a 70B model's iteration on 64 GPUs: 180
+  constexpr std::size_t records_min = 10'000'000;
+  const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return std::max(records_min, memory / 2 / record_bytes);
+}
 
 void check_recordable(const Scenario& scenario) {
   WEFT_CHECK(simulates_network(scenario.mode), "job mode has nothing to record");

@@ -77,8 +77,12 @@ struct TapedRun {
   const FlowTape& tape() const { return recording->tape; }
 };
 
+/// Events, with what belongs to them, that half of this machine's memory holds: 50 million in 24
+/// GiB.
+std::size_t records_that_fit();
+
 struct RecordingOptions {
-  std::size_t records_max = 10'000'000;
+  std::size_t records_max = records_that_fit();
   const std::atomic<bool>* interrupt = nullptr;
   std::vector<JobQueueBlame>* queue_blame = nullptr;  ///< packet mode: also tells this
   std::function<void(const RunState&)> progress;

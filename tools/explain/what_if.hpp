@@ -59,8 +59,8 @@ struct JobTimes {
 };
 inline const std::string mean_transfer = "mean transfer";
 
-/// Ops, hosts, roles, tiers and jobs, in this order, as far as the scenario has them. `as_it_is`: of
-/// the run without any change.
+/// Ops, hosts, roles, tiers and jobs, in this order, as far as the scenario has them. `as_it_is`:
+/// of the run without any change.
 std::vector<Ideal> ideals_of(const Scenario& scenario, const JobTimes& as_it_is);
 
 struct WhatIfOutcome {

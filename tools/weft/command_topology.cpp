@@ -11,6 +11,7 @@
 #include "tools/results/output_file.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
+#include "tools/simulation/scenario/scenario.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
 #include "tools/weft/validators.hpp"
@@ -35,9 +36,25 @@ struct TopologyFlags {
   bool json = false;
 };
 
+bool is_scenario(const FileAndFormat& file) {
+  if (!file.format.empty() || !file.file.ends_with(".textproto")) return false;
+  try {
+    return recognise_input(file.file).kind == InputKind::scenario;
+  } catch (const InputError&) {
+    return false;  // The reader of topologies says what is wrong with it.
+  }
+}
+
 std::shared_ptr<const Topology> load(const TopologyFlags& flags) {
   const FileAndFormat file = split_format(flags.input);
-  return load_topology(file.file, file.format);
+  if (!is_scenario(file)) return load_topology(file.file, file.format);
+  RunFlags run;
+  run.scenario_file = file.file;
+  run.jobs_follow = true;
+  const Scenario scenario = load_scenario(run, Probing::forbidden);
+  if (scenario.topology == nullptr)
+    fail("missing-field", "the scenario has no topology", SourcePlace::named(file.file), "its cluster is a number of hosts");
+  return scenario.topology;
 }
 
 /// Names of formats for help: "weft, hpcc or simai".
@@ -166,7 +183,9 @@ void add_topology_command(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   auto flags = std::make_shared<TopologyFlags>();
   const auto add_file = [flags](CLI::App* sub) {
-    sub->add_option("file", flags->input, fmt::format("Topology; formats: {}; *.textproto needs none", listed(topology_formats())))
+    sub->add_option(
+           "file", flags->input,
+           fmt::format("Topology, or a scenario for its topology; formats: {}; *.textproto needs none", listed(topology_formats())))
         ->type_name("FILE[:format]")
         ->required();
   };

@@ -7,8 +7,8 @@
 // up:
 //   oversubscription = down_ports * down_rate / (up_ports * up_rate)
 //   so up_ports = down_ports * down_rate / (oversubscription * up_rate), rounded up.
-// Cables keep their rate, as those of a fabric that one buys do: with thinner cables each flow would
-// be slow, even alone.
+// Cables keep their rate, as those of a fabric that one buys do: with thinner cables each flow
+// would be slow, even alone.
 // Thread safety: pure function.
 #pragma once
 

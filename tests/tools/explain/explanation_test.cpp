@@ -253,8 +253,8 @@ TEST(Explanation, BlameAddsUpToTheWaitingOfTransfersOnSeveralWays) {
   EXPECT_NEAR(blamed_in(explanation), waiting_s, 1e-5 * waiting_s);
 }
 
-/// Two jobs with a GPU of every host each: one sends from the first to the third, the other from the
-/// second.
+/// Two jobs with a GPU of every host each: one sends from the first to the third, the other from
+/// the second.
 RunFlags two_senders_to_one_host(const ScratchFolder& folder) {
   const auto send = [&](const std::string& name, int from) {
     std::string text = "ranks: 3\n";
@@ -364,7 +364,8 @@ const WhatIfRow* without_job(const Explanation& explanation, const std::string& 
 }
 
 // Expectation: of two jobs whose transfers of equal size meet all the way, each would take half as
-// long without the other: 2 MB at 400 Gb/s less, 40 us. What a job would gain by itself is not told.
+// long without the other: 2 MB at 400 Gb/s less, 40 us. What a job would gain by itself is not
+// told.
 TEST(Explanation, WithoutAnotherJobItsTransfersAreGone) {
   const ScratchFolder folder;
   const Explanation explanation = explain(two_senders_to_one_host(folder), {});

@@ -14,14 +14,13 @@
 #include "tools/simulation/scenario/entry_fields.hpp"
 #include "tools/simulation/scenario/named_files.hpp"
 #include "tools/simulation/scenario/planned_workload.hpp"
+#include "tools/simulation/scenario/workload_gpu.hpp"
 #include "workloads/formats/workload_reader.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
 namespace weft {
 
 namespace {
-
-constexpr std::string_view default_planned_gpu = "h100_sxm";
 
 WorkloadOptions options_of(const Loading& loading, const scenario::Workload& workload) {
   WorkloadOptions options;
@@ -44,6 +43,7 @@ ParamSet template_params(Loading& loading, const ModuleInfo& module, const scena
                          const FieldPlaces& places) {
   ParamSet params = params_of(module, workload, places);
   loading.workload_settings.apply(params);
+  take_rates_of(workload_gpu(loading), params);
   return params;
 }
 
@@ -52,7 +52,7 @@ std::shared_ptr<const Workload> planned_workload(Loading& loading, const scenari
   PlannedWorkload planned;
   planned.model = file_or_name(loading, workload.model());
   planned.plan.name = file_or_name(loading, workload.plan());
-  planned.gpu = workload.gpu().empty() ? std::string(default_planned_gpu) : workload.gpu();
+  planned.gpu = workload.gpu().empty() ? workload_gpu(loading) : workload.gpu();
   if (workload.has_ranks()) planned.plan.gpus = workload.ranks();
   if (ranks && !workload.has_ranks()) planned.plan.gpus = *ranks;
   Diagnostics diagnostics;
