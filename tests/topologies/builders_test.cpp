@@ -113,8 +113,8 @@ TEST(Clos, EightNicsPerHostShareTheLeaf) {
 }
 
 TEST(Clos, OversubscriptionSetsHowManySwitchesAreAbove) {
-  // Leaf: 4 hosts x 400 Gb/s down; 2:1 takes 2 uplinks of 400 Gb/s. Agg: 4 leafs x 400 Gb/s down;
-  // 4:1 takes 1 spine in its plane.
+  // A leaf has 4 hosts of 400 Gb/s, for which 2:1 takes 2 uplinks of 400 Gb/s. An aggregation
+  // switch has 4 leafs, for which 4:1 takes a spine in its plane.
   const auto topology = build_named("clos", {{"hosts", "32"},
                                              {"hosts_per_leaf", "4"},
                                              {"leafs_per_pod", "4"},
