@@ -137,7 +137,7 @@ class Occupancy {
         rest -= count;
         --open;
       }
-      take_on(job, host, count, share.indices, gpus);
+      take_on(job, host, count, share.indices.empty() ? nodes_[host].used_indices : share.indices, gpus);
     }
     return gpus;
   }
