@@ -132,7 +132,8 @@ class NodeCollector {
 };
 
 /// Fields of a block of `scontrol show node`, with their places. A value runs up to the next blank;
-/// of OS and Reason up to the end of the line.
+/// of OS and Reason up to the end of the line, of OS also up to what follows it where a node stands
+/// on one line (`scontrol -o`).
 class NodeBlock {
  public:
   void add_line(const SourceText& source, std::size_t number) {
@@ -141,8 +142,9 @@ class NodeBlock {
       const std::size_t equals = line.find('=', at);
       if (equals == std::string_view::npos) return;
       const std::string key(line.substr(at, equals - at));
-      const bool takes_all = key == "OS" || key == "Reason" || key == "Comment" || key == "Extra";
-      const std::size_t end = takes_all ? line.size() : std::min(line.find(' ', equals), line.size());
+      const bool takes_all = key == "Reason" || key == "Comment" || key == "Extra";
+      const std::size_t behind = key == "OS" ? line.find(" RealMemory=", equals) : line.find(' ', equals);
+      const std::size_t end = takes_all ? line.size() : std::min(behind, line.size());
       const std::string_view value = trimmed(line.substr(equals + 1, end - equals - 1), " \r");
       fields_.emplace(key, std::string(value));
       places_.emplace(key, source.at(static_cast<int>(number), static_cast<int>(at) + 1, static_cast<int>(end - at)));
