@@ -9,8 +9,8 @@
 // than that already runs for its whole limit, or, past that, for another minute. A queue holds
 // nothing else, so format squeue always does so; of an accounting such jobs are left out
 // [still-running], [never-started] unless the share is named. Jobs without a limit are left out
-// then [no-duration]. Where the list is the state of a cluster (JobTraceOptions::is_state), all that
-// has not ended is kept; without a limit it runs for endless_run.
+// then [no-duration]. Where the list is the state of a cluster (JobTraceOptions::is_state), all
+// that has not ended is kept; without a limit it runs for endless_run.
 // Names are Slurm's ids; `model` is what the user called the job, `group` the account. Priorities
 // are ranks among the file's, from 0, as Slurm's do not fit. What jobs depend on is not kept: each
 // may start once it is submitted.

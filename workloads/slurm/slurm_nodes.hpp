@@ -7,8 +7,8 @@
 // when its state says that it is down, drained or drains, failing, in maintenance, reserved for a
 // later reboot, or not there; states that planning or saving of power leave (PLANNED, POWERED_DOWN)
 // do not take it out. A node that drains keeps the jobs that it runs. GPUs in use are those of
-// AllocTRES, or of GresUsed, which `scontrol -d` and some versions tell as well and which knows them
-// where gres/gpu is no tracked resource: the larger. In JSON they are tres_used and gres_used.
+// AllocTRES, or of GresUsed, which `scontrol -d` tells as well, also where gres/gpu is no tracked
+// resource: the larger. In JSON they are tres_used and gres_used.
 // Threads: pure functions.
 #pragma once
 
