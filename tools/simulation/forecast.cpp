@@ -342,7 +342,7 @@ Forecast forecast(LoadedSnapshot loaded, const ForecastOptions& options,
     for (const JobForecast& job : forecast.jobs)
       forecast.is_possible = forecast.is_possible && !(job.is_hit && job.then.state == State::waits);
   }
-  if (!forecast.is_possible && !question.started.is_none()) {
+  if (!question.refusal.empty() && !question.started.is_none()) {
     forecast.waits_by_itself = now.from.jobs[question.started.index()].state == State::waits;
     if (forecast.waits_by_itself) {
       look_ahead(now, until);
