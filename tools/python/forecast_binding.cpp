@@ -78,6 +78,7 @@ py::dict to_python(const Forecast& forecast) {
   told["question"] = text_of(forecast.question);
   told["possible"] = forecast.is_possible;
   if (!forecast.refusal.empty()) told["refusal"] = text_of(forecast.refusal);
+  if (forecast.waits_by_itself) told["starts_by_itself_s"] = if_known(forecast.starts_by_itself_s);
   py::list drained;
   for (const HostId host : forecast.drained) drained.append(fmt::format("host{}", host.index()));
   told["drained_hosts"] = drained;

@@ -251,10 +251,11 @@ void look_ahead(Fork& now, Fork& then, Time until, std::uint32_t threads) {
   if (failure) std::rethrow_exception(failure);
 }
 
-JobOutlook outlook_of(const ClusterSnapshot::Job& job) {
+JobOutlook outlook_of(const ClusterSnapshot::Job& job, bool is_endless) {
   JobOutlook outlook;
   outlook.state = job.state;
   if (job.iteration_time) outlook.iteration_s = job.iteration_time->in_s();
+  if (is_endless) return outlook;
   if (job.record.end) outlook.end_s = job.record.end->in_s();
   if (job.expected_end) outlook.end_s = job.expected_end->in_s();
   return outlook;
@@ -266,7 +267,22 @@ std::size_t gpus_of(const Fork& fork, JobId job) {
   return from.state == State::runs ? from.placement.gpus.size() : fork.scenario.jobs[job.index()].gpus;
 }
 
-std::vector<JobForecast> compare(const Fork& now, const Fork& then, const Question& question) {
+/// Of a cluster that Weft has not simulated; else nothing.
+struct OutsideNames {
+  std::vector<std::string> hosts;
+  std::vector<std::string> jobs;
+  std::vector<bool> is_endless;
+};
+
+/// From the instant of the question until a job starts in this future; none: not in time.
+std::optional<double> starts_after_s(const Fork& fork, std::size_t job) {
+  const std::optional<Time>& before = fork.from.jobs[job].record.last_start;
+  const std::optional<Time>& after = fork.end.jobs[job].record.last_start;
+  if (!after || (before && *after <= *before)) return std::nullopt;
+  return (*after - fork.from.at).in_s();
+}
+
+std::vector<JobForecast> compare(const Fork& now, const Fork& then, const Question& question, const OutsideNames& names) {
   const ClusterState cluster = empty_cluster(now.scenario);
   std::vector<bool> is_drained(cluster.host_count(), false);
   for (const HostId host : question.drained) is_drained[host.index()] = true;
@@ -279,16 +295,14 @@ std::vector<JobForecast> compare(const Fork& now, const Fork& then, const Questi
     answer.job = JobId(static_cast<std::uint32_t>(i));
     answer.name = now.scenario.jobs[i].name;
     answer.gpus = gpus_of(now, answer.job);
-    answer.now = outlook_of(now.end.jobs[i]);
-    answer.then = outlook_of(after);
+    if (!names.jobs.empty()) answer.called = names.jobs[i];
+    const bool is_endless = !names.is_endless.empty() && names.is_endless[i];
+    answer.now = outlook_of(now.end.jobs[i], is_endless);
+    answer.then = outlook_of(after, is_endless);
     const auto stands_still = [&](GpuSlot gpu) { return is_drained[cluster.host_of(gpu).index()]; };
     answer.is_hit = answer.job == question.started || std::ranges::any_of(before.placement.gpus, stands_still);
-    const bool starts =
-        after.record.last_start && (!before.record.last_start || *after.record.last_start > *before.record.last_start);
-    if (starts) {
-      answer.waited_s = (*after.record.last_start - now.from.at).in_s();
-      answer.placement = after.record.placement;
-    }
+    answer.waited_s = question.started == answer.job ? std::optional<double>(0) : starts_after_s(then, i);
+    if (answer.waited_s) answer.placement = after.record.placement;
     answers.push_back(answer);
   }
   return answers;
@@ -298,7 +312,7 @@ std::vector<JobForecast> compare(const Fork& now, const Fork& then, const Questi
 Forecast forecast(LoadedSnapshot loaded, const ForecastOptions& options,
                   const std::function<Question(Fork& then, Time until)>& ask) {
   calm(loaded.scenario, loaded.snapshot.at);
-  std::vector<std::string> host_names = loaded.host_names;
+  OutsideNames names{loaded.host_names, loaded.job_names, loaded.is_endless};
   if (simulates_network(loaded.scenario.mode) && !loaded.snapshot.slow_cables.empty())
     loaded.scenario.topology = with_less(*loaded.scenario.topology, loaded.snapshot.slow_cables);
   std::shared_ptr<const KnownLinkDemands> link_demands;
@@ -309,7 +323,8 @@ Forecast forecast(LoadedSnapshot loaded, const ForecastOptions& options,
   Question question = ask(then, until);
   const ClusterState cluster = cluster_of(now);
   Forecast forecast;
-  forecast.host_names = std::move(host_names);
+  forecast.host_names = names.hosts;
+  forecast.date = loaded.date;
   forecast.name = now.scenario.name;
   forecast.at = now.from.at;
   forecast.horizon = options.horizon;
@@ -323,9 +338,16 @@ Forecast forecast(LoadedSnapshot loaded, const ForecastOptions& options,
   forecast.is_possible = question.refusal.empty();
   if (forecast.is_possible) {
     look_ahead(now, then, until, options.threads);
-    forecast.jobs = compare(now, then, question);
+    forecast.jobs = compare(now, then, question, names);
     for (const JobForecast& job : forecast.jobs)
       forecast.is_possible = forecast.is_possible && !(job.is_hit && job.then.state == State::waits);
+  }
+  if (!question.refusal.empty() && !question.started.is_none()) {
+    forecast.waits_by_itself = now.from.jobs[question.started.index()].state == State::waits;
+    if (forecast.waits_by_itself) {
+      look_ahead(now, until);
+      forecast.starts_by_itself_s = starts_after_s(now, question.started.index());
+    }
   }
   forecast.question = std::move(question.text);
   forecast.drained = std::move(question.drained);
@@ -348,6 +370,12 @@ bool JobForecast::differs(double at_s) const {
   if (is_hit || now.state != then.state || std::abs(iteration_change()) >= least) return true;
   if (!now.end_s || !then.end_s) return false;
   return std::abs(*then.end_s - *now.end_s) >= least * std::max(*now.end_s - at_s, 1.0);
+}
+
+Duration default_horizon(const Scenario& scenario) {
+  const bool has_network = simulates_network(scenario.mode) &&
+                           std::ranges::any_of(scenario.jobs, [](const JobSpec& job) { return job.workload != nullptr; });
+  return Duration::s(has_network ? 3600 : 30 * 86400);
 }
 
 Forecast forecast_drain(LoadedSnapshot snapshot, const std::string& node, const ForecastOptions& options) {

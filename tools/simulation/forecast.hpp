@@ -31,6 +31,7 @@ struct JobOutlook {
 struct JobForecast {
   JobId job;
   std::string name;
+  std::string called;    ///< by its user, where that differs
   std::size_t gpus = 0;  ///< that it holds, or wants
   JobOutlook now;        ///< as things are
   JobOutlook then;       ///< with what was asked about
@@ -48,6 +49,7 @@ struct JobForecast {
 struct Forecast {
   std::string name;  ///< of the run that the snapshot is of
   Time at;
+  std::string date;                     ///< of `at`, of a cluster that Weft has not simulated
   std::vector<std::string> host_names;  ///< as the snapshot has them
   Duration horizon;
   std::uint64_t running = 0;
@@ -60,7 +62,10 @@ struct Forecast {
   JobId started = JobId::none();
   /// of a switch: running jobs whose transfers cross it, but for those on drained hosts
   std::optional<std::uint64_t> crossing;
-  std::string refusal;            ///< why it cannot be done at all; "" if it was tried
+  std::string refusal;  ///< why it cannot be done at all; "" if it was tried
+  /// Of a waiting job that does not fit: from `at` until it starts by itself; none: not in time.
+  std::optional<double> starts_by_itself_s;
+  bool waits_by_itself = false;   ///< such a job is asked about
   std::vector<JobForecast> jobs;  ///< all that had not ended; none if it was refused
   /// every job that has to move or start finds a place in time
   bool is_possible = false;
@@ -70,6 +75,10 @@ struct ForecastOptions {
   Duration horizon = Duration::s(3600);
   std::uint32_t threads = 0;  ///< 0: one per core; forecasts do not depend on them
 };
+
+/// Of `weft predict` without --horizon: 30 d where no job runs a workload, as that costs nothing,
+/// else 1 h.
+Duration default_horizon(const Scenario& scenario);
 
 /// A host or a switch is drained, for as long as anybody looks. Throws InputError [unknown-node],
 /// [fixed-routes], and what a run does.

@@ -34,7 +34,11 @@ struct QueueFile {
   std::string path;
   std::string format;
   JobTraceOptions options;
+  bool names_policy = false;
 };
+
+/// Where nobody names a policy.
+constexpr const char* policy_of_slurm = "backfill";
 
 bool tells_state(std::string_view format) { return format == "squeue" || format == "sacct"; }
 
@@ -57,7 +61,7 @@ QueueFile queue_of_scenario(const std::string& scenario_file) {
     fail("no-queue", "the scenario names no queue", SourcePlace::named(scenario_file),
          "add jobs { file: \"queue.json\" format: \"squeue\" }");
   }
-  QueueFile queue{beside(scenario_file, found->file()), found->format(), {}};
+  QueueFile queue{beside(scenario_file, found->file()), found->format(), {}, !message.scheduler().policy().empty()};
   queue.options.names = OptionNames::of_fields();
   queue.options.time_zone = found->time_zone();
   queue.options.limit_share = found->limit_share();
@@ -72,11 +76,15 @@ QueueFile queue_of(const OperatorFlags& flags) {
   }
   const FileAndFormat named = split_format(flags.jobs);
   const std::array<std::string, 2> formats = {"squeue", "sacct"};
+  if (named.format.empty()) {
+    fail("missing-format", fmt::format("nothing says which command wrote {}", named.file), SourcePlace::named("--jobs"),
+         fmt::format("write --jobs={0}:squeue or --jobs={0}:sacct", named.file));
+  }
   if (!tells_state(named.format)) {
     fail("unknown-format", fmt::format("format {} does not tell the state of a cluster", in_quotes(named.format)),
          SourcePlace::named("--jobs"), suggestion(named.format, formats, "format"));
   }
-  return {named.file, named.format, flags.jobs_options};
+  return {named.file, named.format, flags.jobs_options, false};
 }
 
 SlurmJobs read_queue(const QueueFile& file, const TimeZone& zone) {
@@ -129,11 +137,20 @@ class Occupancy {
         rest -= count;
         --open;
       }
-      take_on(job, host, count, share.indices, gpus);
+      take_on(job, host, count, share.indices.empty() ? nodes_[host].used_indices : share.indices, gpus);
     }
     return gpus;
   }
-  bool is_taken(GpuSlot gpu) const { return taken_[gpu.index()]; }
+  /// What a node says is in use, less what is taken there; nothing of one that completes a job.
+  std::vector<GpuSlot> take_what_lacks(HostId host) {
+    const SlurmNode& node = nodes_[host.index()];
+    const auto is_taken = [&](GpuSlot gpu) { return taken_[gpu.index()]; };
+    const auto taken = static_cast<std::uint32_t>(std::ranges::count_if(cluster_.gpus(host), is_taken));
+    const std::uint32_t used = std::min(node.gpus_used, node.gpus);
+    std::vector<GpuSlot> gpus;
+    if (!node.is_completing && used > taken) take_free(host, used - taken, node.used_indices, gpus);
+    return gpus;
+  }
 
  private:
   static std::uint32_t known_gpus(const SlurmJob& job) {
@@ -151,21 +168,27 @@ class Occupancy {
          suggestion(share.host, names, "node"));
   }
 
-  void take_on(const SlurmJob& job, std::uint32_t host, std::uint32_t count, const std::vector<std::uint32_t>& indices,
-               std::vector<GpuSlot>& gpus) {
+  /// At most `count`, those of the indices first; how many were free.
+  std::uint32_t take_free(HostId host, std::uint32_t count, const std::vector<std::uint32_t>& indices, std::vector<GpuSlot>& gpus) {
     std::uint32_t found = 0;
     const auto take_one = [&](std::uint32_t local) {
-      const GpuSlot gpu = cluster_.slot(HostId(host), local);
-      if (taken_[gpu.index()]) return;
+      const GpuSlot gpu = cluster_.slot(host, local);
+      if (found == count || taken_[gpu.index()]) return;
       taken_[gpu.index()] = true;
       gpus.push_back(gpu);
       ++found;
     };
     for (const std::uint32_t local : indices) {
-      if (local < nodes_[host].gpus) take_one(local);
+      if (local < nodes_[host.index()].gpus) take_one(local);
     }
-    for (std::uint32_t local = 0; local < nodes_[host].gpus && found < count; ++local) take_one(local);
-    if (found >= count) return;
+    for (std::uint32_t local = 0; local < nodes_[host.index()].gpus; ++local) take_one(local);
+    return found;
+  }
+
+  void take_on(const SlurmJob& job, std::uint32_t host, std::uint32_t count, const std::vector<std::uint32_t>& indices,
+               std::vector<GpuSlot>& gpus) {
+    const std::uint32_t found = take_free(HostId(host), count, indices, gpus);
+    if (found == count) return;
     fail("oversubscribed",
          fmt::format("job {} holds {} on {}, of which {} {} free of other jobs", job.id, counted(count, "GPU", "GPUs"),
                      nodes_[host].name, found, found == 1 ? "is" : "are"),
@@ -189,12 +212,12 @@ RunFlags run_flags_of(const OperatorFlags& flags, const QueueFile& queue, const 
   run.scheduler = flags.scheduler;
   run.placement = flags.placement;
   run.settings = flags.settings;
+  if (run.scheduler.empty() && !queue.names_policy) run.scheduler = policy_of_slurm;
+  run.jobs_options.is_state = true;
   if (!flags.scenario.empty()) return run;
   run.jobs = fmt::format("{}:{}", queue.path, queue.format);
   run.jobs_options = queue.options;
-  // An accounting leaves out what has not ended, unless it is told how long such jobs run.
-  if (run.jobs_options.limit_share.empty()) run.jobs_options.limit_share = "1";
-  if (run.scheduler.empty()) run.scheduler = "backfill";
+  run.jobs_options.is_state = true;
   if (!flags.topology.empty()) return run;
   run.hosts = static_cast<std::uint32_t>(nodes.size());
   run.gpus_per_host = std::ranges::max(nodes, {}, &SlurmNode::gpus).gpus;
@@ -255,7 +278,7 @@ class JobStanding {
     job.since = job.part_since = *record.start;
     job.placement.gpus = std::move(gpus);
     const Duration elapsed = std::max(at(now_) - job.since, Duration::zero());
-    const std::optional<Duration> whole = assumed_run(from, limit_share_, now_);
+    const std::optional<Duration> whole = from.time_limit ? assumed_run(from, limit_share_, now_) : elapsed + endless_run;
     if (spec.workload == nullptr) {
       if (spec.iteration_times == nullptr && spec.iterations == 0) spec.duration = DurationModel::fixed(whole.value());
       return job;
@@ -330,22 +353,32 @@ LoadedSnapshot read_operator_snapshot(const OperatorFlags& flags) {
   std::stable_partition(order.begin(), order.end(), [](const SlurmJob* job) { return tells_indices(*job); });
   Occupancy occupancy(cluster, nodes);
   std::vector<bool> is_out(cluster.gpu_count(), false);
-  std::uint64_t without_limit = 0;
+  loaded.job_names.resize(scenario.jobs.size());
+  loaded.is_endless.resize(scenario.jobs.size(), false);
+  std::uint64_t left_out = 0;
   for (const SlurmJob* const job : order) {
     const bool runs = job->state == SlurmJob::State::runs;
     std::vector<GpuSlot> gpus = runs ? occupancy.take(*job) : std::vector<GpuSlot>();
     const auto found = index_of.find(job->id);
     if (found != index_of.end()) {
       loaded.snapshot.jobs[found->second] = standing.of(*job, scenario.jobs[found->second], std::move(gpus));
+      if (job->name != job->id) loaded.job_names[found->second] = job->name;
+      loaded.is_endless[found->second] = !job->time_limit;
     } else if (runs) {
-      ++without_limit;
+      ++left_out;
       for (const GpuSlot gpu : gpus) is_out[gpu.index()] = true;
     }
   }
   std::uint64_t nodes_out = 0;
+  std::uint64_t nodes_lacking = 0;
+  std::size_t gpus_lacking = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const HostId host(static_cast<std::uint32_t>(i));
     nodes_out += nodes[i].is_out ? 1 : 0;
+    const std::vector<GpuSlot> lacking = occupancy.take_what_lacks(host);
+    nodes_lacking += lacking.empty() ? 0 : 1;
+    gpus_lacking += lacking.size();
+    for (const GpuSlot gpu : lacking) is_out[gpu.index()] = true;
     for (const GpuSlot gpu : cluster.gpus(host)) {
       if (nodes[i].is_out || cluster.local_index(gpu) >= nodes[i].gpus) is_out[gpu.index()] = true;
     }
@@ -354,14 +387,22 @@ LoadedSnapshot read_operator_snapshot(const OperatorFlags& flags) {
   for (std::uint32_t gpu = 0; gpu < cluster.gpu_count(); ++gpu) {
     if (is_out[gpu]) loaded.snapshot.out_of_service.emplace_back(gpu);
   }
-  if (without_limit > 0) {
-    notes.push_back(fmt::format("{} no time limit and {} its GPUs throughout",
-                                counted(without_limit, "running job has", "running jobs have"),
-                                without_limit == 1 ? "keeps" : "keep"));
+  if (left_out > 0) {
+    notes.push_back(fmt::format("{} left out, and {} GPUs stay taken", counted(left_out, "running job is", "running jobs are"),
+                                left_out == 1 ? "its" : "their"));
+  }
+  if (nodes_lacking > 0) {
+    notes.push_back(fmt::format("{} {} in use by jobs that the list lacks: {}", counted(nodes_lacking, "node has", "nodes have"),
+                                counted(gpus_lacking, "GPU", "GPUs"), gpus_lacking == 1 ? "it stays taken" : "they stay taken"));
+  }
+  if (flags.scheduler.empty() && !queue.names_policy) {
+    notes.push_back(fmt::format("waiting jobs start by {}; {}--scheduler=NAME names another", policy_of_slurm,
+                                flags.scenario.empty() ? "" : "scheduler { policy: \"...\" } or "));
   }
   if (nodes_out > 0)
     notes.push_back(fmt::format("{} out of service, by the state that Slurm tells", counted(nodes_out, "node is", "nodes are")));
-  notes.push_back(fmt::format("the instant is {}{}", to_utc_text(now),
+  loaded.date = to_iso_text(now);
+  notes.push_back(fmt::format("the instant is {}{}", loaded.date,
                               flags.at.empty() ? ", the latest that the jobs tell of; --at says when the list was taken" : ""));
   scenario.assumptions.insert(scenario.assumptions.end(), notes.begin(), notes.end());
   return loaded;

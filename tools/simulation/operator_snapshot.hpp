@@ -9,8 +9,9 @@
 //     of which smaller nodes lack some, or the hosts of a topology in that order.
 //   - A job that runs holds the GPUs that Slurm tells of, by index where it tells that, else the
 //     first that are free on its hosts. How long it goes on is an assumption: a share of its time
-//     limit in all (JobTraceOptions::limit_share), less what has passed. The GPUs of running jobs
-//     without a limit are out of service: they are held for as long as anybody looks.
+//     limit in all (JobTraceOptions::limit_share), less what has passed. One without a limit goes
+//     on for as long as anybody looks.
+//   - GPUs that a node says are in use and that no listed job holds are out of service.
 //   - Jobs that wait for GPUs wait; those held back (dependency, hold, begin time) have not
 //     arrived.
 //   - The instant is the latest that the file of jobs tells of, or as named.

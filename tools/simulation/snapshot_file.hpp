@@ -27,6 +27,11 @@ struct LoadedSnapshot {
   ClusterSnapshot snapshot;
   /// Of a cluster whose hosts have names of their own, by HostId; else empty.
   std::vector<std::string> host_names = {};
+  /// Of a cluster that Weft has not simulated, else empty: its instant as a date, and by JobId what
+  /// users call the jobs, and whether nobody knows when they end.
+  std::string date = {};
+  std::vector<std::string> job_names = {};
+  std::vector<bool> is_endless = {};
 };
 /// `settings` stand instead of those of the run. Throws InputError: what loading the scenario does,
 /// and [other-snapshot] where it does not fit the file.

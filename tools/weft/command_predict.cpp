@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct PredictOptions {
   std::string snapshot;
   std::string drain;
   std::string start;
-  std::string horizon = "1h";
+  std::string horizon;    ///< "": default_horizon()
   OperatorFlags cluster;  ///< in place of a snapshot; its settings are `settings`
   std::vector<std::string> settings;
   std::uint32_t threads = 0;  ///< 0: one per core
@@ -39,14 +40,21 @@ LoadedSnapshot read_state(const PredictOptions& options) {
   return snapshot;
 }
 
-int predict(const PredictOptions& options) {
-  const ParsedQuantity<Duration> horizon = parse_duration(options.horizon);
+/// None where the user gives none.
+std::optional<Duration> read_horizon(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const ParsedQuantity<Duration> horizon = parse_duration(text);
   if (!horizon.value || *horizon.value <= Duration::zero()) {
     fail("bad-value", fmt::format("--horizon: {}", horizon.value ? "it is a time ahead" : horizon.error.message),
          SourcePlace::named("--horizon"), "write a duration such as 1h");
   }
+  return horizon.value;
+}
+
+int predict(const PredictOptions& options) {
+  const std::optional<Duration> horizon = read_horizon(options.horizon);
   LoadedSnapshot snapshot = read_state(options);
-  const ForecastOptions how{*horizon.value, options.threads};
+  const ForecastOptions how{horizon.value_or(default_horizon(snapshot.scenario)), options.threads};
   const Forecast forecast = options.drain.empty() ? forecast_start(std::move(snapshot), options.start, how)
                                                   : forecast_drain(std::move(snapshot), options.drain, how);
   std::cout << (options.json ? to_json_text(forecast) : to_text(forecast));
@@ -107,7 +115,10 @@ void add_predict_command(CLI::App& app, Action& action) {
           ->type_name("NODE");
   CLI::Option* start = command->add_option("--start", options->start, "A job that waits or has not arrived")->type_name("JOB");
   drain->excludes(start);
-  command->add_option("--horizon", options->horizon, "How far to look ahead")->type_name("DURATION")->capture_default_str();
+  command
+      ->add_option("--horizon", options->horizon,
+                   "How far to look ahead; default 30d where all jobs are durations, 1h where iterations of some are simulated")
+      ->type_name("DURATION");
   command->add_option("--set", options->settings, "Module parameter, instead of the run's; repeatable")
       ->type_name("module.param=value")
       ->allow_extra_args(false);

@@ -39,6 +39,24 @@ const char* state_text(State state) {
 /// "+1.5 %"
 std::string change_text(double ratio) { return (std::signbit(ratio) ? "" : "+") + readable_share(ratio); }
 
+/// A time ahead: whole days as such.
+std::string ahead_text(Duration ahead) {
+  constexpr double day_s = 86400;
+  const double days = ahead.in_s() / day_s;
+  return days >= 2 && days == std::floor(days) ? fmt::format("{:g} d", days) : readable(ahead.in_s());
+}
+
+/// As a user called a job: short, in one line.
+std::string column_text(const std::string& name) {
+  constexpr std::size_t length_max = 24;
+  std::string text;
+  for (const char c : name.substr(0, length_max)) text += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
+  if (name.size() <= length_max) return text;
+  // Whole characters of UTF-8.
+  while (!text.empty() && (static_cast<unsigned char>(name[text.size()]) & 0xC0U) == 0x80U) text.pop_back();
+  return text + "..";
+}
+
 std::string note_of(const JobForecast& answer, const Forecast& forecast) {
   if (answer.job == forecast.started) return fmt::format("starts on {}", with_host_names(answer.placement, forecast.host_names));
   if (answer.is_hit && answer.waited_s)
@@ -47,6 +65,7 @@ std::string note_of(const JobForecast& answer, const Forecast& forecast) {
   if (answer.is_hit && answer.then.state == State::runs) return "goes on there until it ends";
   if (answer.now.state == answer.then.state) return "";
   if (answer.waited_s) return fmt::format("starts after {}", readable(*answer.waited_s));
+  if (answer.then.state == State::waits) return fmt::format("still waits after {}", ahead_text(forecast.horizon));
   return fmt::format("{} instead of {}", state_text(answer.then.state), state_text(answer.now.state));
 }
 
@@ -85,6 +104,7 @@ class ForecastTable {
       iterations.insert(iterations.end(), {answer->now.iteration_s, answer->then.iteration_s});
       ends.insert(ends.end(), {left_s(answer->now), left_s(answer->then)});
       has_iterations_ = has_iterations_ || answer->now.iteration_s || answer->then.iteration_s;
+      has_names_ = has_names_ || !answer->called.empty();
     }
     iteration_unit_ = common_unit(iterations);
     end_unit_ = common_unit(ends);
@@ -103,7 +123,7 @@ class ForecastTable {
       std::string line;
       for (std::size_t column = 0; column < row.size(); ++column) {
         // Names and what is said of a job to the left, figures to the right.
-        const bool is_left = column == 0 || column + 1 == row.size();
+        const bool is_left = column == 0 || column + 1 == row.size() || (has_names_ && column == 1);
         line +=
             is_left ? fmt::format("{:<{}}  ", row[column], widths[column]) : fmt::format("{:>{}}  ", row[column], widths[column]);
       }
@@ -121,9 +141,11 @@ class ForecastTable {
     return *answer.then.end_s - *answer.now.end_s;
   }
 
-  void add(std::string job, std::string gpus, std::array<std::string, 3> iteration, std::array<std::string, 3> end,
-           std::string note) {
-    std::vector<std::string> row = {std::move(job), std::move(gpus)};
+  void add(std::string job, std::string name, std::string gpus, std::array<std::string, 3> iteration,
+           std::array<std::string, 3> end, std::string note) {
+    std::vector<std::string> row = {std::move(job)};
+    if (has_names_) row.push_back(std::move(name));
+    row.push_back(std::move(gpus));
     if (has_iterations_) row.insert(row.end(), iteration.begin(), iteration.end());
     row.insert(row.end(), end.begin(), end.end());
     row.push_back(std::move(note));
@@ -135,8 +157,8 @@ class ForecastTable {
     const auto heads = [](const TimeUnit& unit, const std::string& third) -> std::array<std::string, 3> {
       return {fmt::format("now {}", unit.name), fmt::format("then {}", unit.name), third};
     };
-    add("", "", {"iteration", "", ""}, {"ends in", "", ""}, "");
-    add("job", "GPUs", heads(iteration_unit_, "change"), heads(end_unit_, fmt::format("later {}", end_unit_.name)), "");
+    add("", "", "", {"iteration", "", ""}, {"ends in", "", ""}, "");
+    add("job", "name", "GPUs", heads(iteration_unit_, "change"), heads(end_unit_, fmt::format("later {}", end_unit_.name)), "");
   }
 
   void add_row(const JobForecast& answer) {
@@ -146,7 +168,7 @@ class ForecastTable {
       if (answer.now.iteration_s && answer.then.iteration_s) iteration[2] = change_text(answer.iteration_change());
     }
     const std::optional<double> later = later_s(answer);
-    add(answer.name, fmt::to_string(answer.gpus), iteration,
+    add(answer.name, column_text(answer.called), fmt::to_string(answer.gpus), iteration,
         {in_unit(left_s(answer.now), end_unit_), in_unit(left_s(answer.then), end_unit_),
          later ? change_in_unit(*later, end_unit_) : "?"},
         note_of(answer, forecast_));
@@ -177,7 +199,7 @@ class ForecastTable {
         is_told ? fmt::format("{}{} of GPUs held longer", gpu_time_s < 0 ? "-" : "+", readable_gpu_time(std::abs(gpu_time_s))) : "";
     if (unknown > 0 && unknown < changed.size())
       note += fmt::format("{}{} with an end that is not known", note.empty() ? "" : "; ", counted(unknown, "job", "jobs"));
-    add(fmt::format("total of {}", changed.size()), fmt::to_string(gpus),
+    add(fmt::format("total of {}", changed.size()), "", fmt::to_string(gpus),
         {"", "", measured_gpus > 0 ? change_text(change / measured_gpus) : ""},
         {"", "", unknown == changed.size() ? "?" : change_in_unit(delay_s, end_unit_)}, std::move(note));
   }
@@ -185,15 +207,20 @@ class ForecastTable {
   const Forecast& forecast_;
   double at_s_;
   bool has_iterations_ = false;
+  bool has_names_ = false;
   TimeUnit iteration_unit_{};
   TimeUnit end_unit_{};
   std::vector<std::vector<std::string>> rows_;
 };
 
+nlohmann::ordered_json or_null(const std::optional<double>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
 nlohmann::ordered_json to_json(const JobOutlook& outlook) {
   nlohmann::ordered_json json = {{"state", state_text(outlook.state)}};
-  json["iteration_s"] = outlook.iteration_s ? nlohmann::ordered_json(*outlook.iteration_s) : nlohmann::ordered_json();
-  json["end_s"] = outlook.end_s ? nlohmann::ordered_json(*outlook.end_s) : nlohmann::ordered_json();
+  json["iteration_s"] = or_null(outlook.iteration_s);
+  json["end_s"] = or_null(outlook.end_s);
   return json;
 }
 
@@ -202,9 +229,9 @@ nlohmann::ordered_json to_json(const JobOutlook& outlook) {
 std::string to_text(const Forecast& forecast) {
   std::string text;
   const double at_s = forecast.at.in_s();
-  text += fmt::format("{} at {}: {}, {} wait, {} of {} free\n", forecast.name, readable(at_s),
-                      counted(forecast.running, "job runs", "jobs run"), forecast.waiting, forecast.free_gpus,
-                      counted(forecast.gpus, "GPU is", "GPUs are"));
+  text += fmt::format("{} at {}: {}, {} wait, {} of {} free\n", forecast.name,
+                      forecast.date.empty() ? readable(at_s) : forecast.date, counted(forecast.running, "job runs", "jobs run"),
+                      forecast.waiting, forecast.free_gpus, counted(forecast.gpus, "GPU is", "GPUs are"));
   if (const std::size_t cables = forecast.slow_cables; cables > 0)
     text += fmt::format("{} out or slow, and stay so\n", counted(cables, "cable is", "cables are"));
   std::uint64_t hit = 0;
@@ -220,7 +247,12 @@ std::string to_text(const Forecast& forecast) {
                          counted(*forecast.crossing, "running job", "running jobs"));
   text += fmt::format("{}{}\n", forecast.question, scope);
   if (!forecast.refusal.empty()) {
-    return text + fmt::format("no: {}\n", forecast.refusal);
+    text += fmt::format("no: {}\n", forecast.refusal);
+    if (!forecast.waits_by_itself) return text;
+    if (forecast.starts_by_itself_s)
+      return text + fmt::format("it starts by itself in {}\n", readable(*forecast.starts_by_itself_s));
+    return text +
+           fmt::format("it does not start by itself within {}: --horizon=DURATION looks further\n", ahead_text(forecast.horizon));
   }
   std::vector<const JobForecast*> changed;
   std::uint64_t same = 0;
@@ -235,17 +267,23 @@ std::string to_text(const Forecast& forecast) {
   }
   if (!changed.empty()) text += fmt::format("\n{}\n", ForecastTable(forecast, changed).text());
   text += fmt::format("{} as they do", counted(same, "other job goes on", "other jobs go on"));
-  if (idle > 0) text += fmt::format(", {}{} as before", idle, idle == 1 ? " waits" : " wait");
-  return text + fmt::format("; looked at for {}\n", readable(forecast.horizon.in_s()));
+  text += fmt::format("; looked at for {}\n", ahead_text(forecast.horizon));
+  if (idle > 0) {
+    text += fmt::format("{} still {} when that ends, in both futures: --horizon=DURATION looks further\n", idle,
+                        idle == 1 ? "waits" : "wait");
+  }
+  return text;
 }
 
 std::string to_json_text(const Forecast& forecast) {
-  nlohmann::ordered_json json = {{"name", forecast.name},
-                                 {"at_s", forecast.at.in_s()},
-                                 {"horizon_s", forecast.horizon.in_s()},
-                                 {"question", forecast.question},
-                                 {"possible", forecast.is_possible}};
+  nlohmann::ordered_json json = {{"name", forecast.name}};
+  if (!forecast.date.empty()) json["at"] = forecast.date;
+  json["at_s"] = forecast.at.in_s();
+  json["horizon_s"] = forecast.horizon.in_s();
+  json["question"] = forecast.question;
+  json["possible"] = forecast.is_possible;
   if (!forecast.refusal.empty()) json["refusal"] = forecast.refusal;
+  if (forecast.waits_by_itself) json["starts_by_itself_s"] = or_null(forecast.starts_by_itself_s);
   json["drained_hosts"] = nlohmann::ordered_json::array();
   for (const HostId host : forecast.drained)
     json["drained_hosts"].push_back(with_host_names(fmt::format("host{}", host.index()), forecast.host_names));
@@ -253,11 +291,12 @@ std::string to_json_text(const Forecast& forecast) {
   if (forecast.slow_cables > 0) json["slow_cables"] = forecast.slow_cables;
   json["jobs"] = nlohmann::ordered_json::array();
   for (const JobForecast& answer : forecast.jobs) {
-    nlohmann::ordered_json job = {{"job", answer.name},
-                                  {"gpus", answer.gpus},
-                                  {"hit", answer.is_hit},
-                                  {"now", to_json(answer.now)},
-                                  {"then", to_json(answer.then)}};
+    nlohmann::ordered_json job = {{"job", answer.name}};
+    if (!answer.called.empty()) job["name"] = answer.called;
+    job["gpus"] = answer.gpus;
+    job["hit"] = answer.is_hit;
+    job["now"] = to_json(answer.now);
+    job["then"] = to_json(answer.then);
     if (answer.waited_s) {
       job["starts_after_s"] = *answer.waited_s;
       job["placement"] = with_host_names(answer.placement, forecast.host_names);

@@ -72,6 +72,8 @@ struct JobTraceOptions {
   std::string gpu_type;          ///< --gpu-type: a type of that table
   /// --limit-share: of the time limit of jobs that have not ended, for which they run
   std::string limit_share = {};
+  /// The trace tells the state of a cluster: what has not ended is kept, also without a time limit.
+  bool is_state = false;
   OptionNames names = {};  ///< as the user gave them
 
   friend bool operator==(const JobTraceOptions&, const JobTraceOptions&) = default;

@@ -10,7 +10,6 @@
 #include "core/text/about_option.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/plain_number.hpp"
-#include "workloads/dag/limits.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 
 namespace weft {
@@ -48,10 +47,12 @@ void note_slurm_jobs(const SlurmJobs& read, TraceBuilder& builder) {
   }
 }
 
-/// `share`: of the limits of jobs that have not ended; none: these are left out.
-JobTrace trace_of(const SlurmJobs& read, const std::optional<double>& share, TraceBuilder& builder) {
+/// `share`: of the limits of jobs that have not ended; none: these are left out. `keeps_endless`:
+/// jobs without a limit are not.
+JobTrace trace_of(const SlurmJobs& read, const std::optional<double>& share, bool keeps_endless, TraceBuilder& builder) {
   const std::vector<std::uint64_t> priorities = distinct_priorities(read.jobs);
   std::uint64_t open = 0;
+  std::uint64_t endless = 0;
   const auto leave_out = [&](const SlurmJob& job, const char* code, std::string message, std::string help) {
     builder.dirty().report("", {Severity::error, code, std::move(message), job.place, std::move(help)});
   };
@@ -83,6 +84,9 @@ JobTrace trace_of(const SlurmJobs& read, const std::optional<double>& share, Tra
     } else if (const std::optional<Duration> run = assumed_run(from, *share, read.now)) {
       job.run = *run;
       ++open;
+    } else if (keeps_endless && !from.time_limit) {
+      job.run = endless_run;
+      ++endless;
     } else {
       leave_out(from, "no-duration", fmt::format("job {} has not ended and has no time limit", from.id),
                 "give it one, or leave it out");
@@ -103,6 +107,11 @@ JobTrace trace_of(const SlurmJobs& read, const std::optional<double>& share, Tra
         "{} not ended and {} for {} time limit{}", counted(open, "job has", "jobs have"), open == 1 ? "runs" : "run",
         *share == 1 ? std::string(open == 1 ? "its" : "their") : fmt::format("{:g} of {}", *share, open == 1 ? "its" : "their"),
         *share == 1 ? "" : ", or for all of it where that has passed"));
+  }
+  if (endless > 0) {
+    builder.assume(fmt::format("{} no time limit: once {} {} GPUs, nobody knows until when",
+                               counted(endless, "job that has not ended has", "jobs that have not ended have"),
+                               endless == 1 ? "it runs it keeps" : "they run they keep", endless == 1 ? "its" : "their"));
   }
   return builder.finish();
 }
@@ -130,14 +139,14 @@ double read_limit_share(const JobTraceOptions& options, double fallback) {
 JobTrace read_squeue(const SourceText& source, const JobTraceOptions& options) {
   TraceBuilder builder(source, options, "UTC");
   const double share = read_limit_share(options, 1);
-  return trace_of(read_squeue_jobs(source, builder.dirty()), share, builder);
+  return trace_of(read_squeue_jobs(source, builder.dirty()), share, options.is_state, builder);
 }
 
 JobTrace read_sacct(const SourceText& source, const JobTraceOptions& options) {
   TraceBuilder builder(source, options, "UTC");
   const std::optional<double> share =
-      options.limit_share.empty() ? std::nullopt : std::optional<double>(read_limit_share(options, 1));
-  return trace_of(read_sacct_jobs(source, builder.zone(), builder.dirty()), share, builder);
+      options.limit_share.empty() && !options.is_state ? std::nullopt : std::optional<double>(read_limit_share(options, 1));
+  return trace_of(read_sacct_jobs(source, builder.zone(), builder.dirty()), share, options.is_state, builder);
 }
 
 }  // namespace weft

@@ -9,7 +9,8 @@
 // than that already runs for its whole limit, or, past that, for another minute. A queue holds
 // nothing else, so format squeue always does so; of an accounting such jobs are left out
 // [still-running], [never-started] unless the share is named. Jobs without a limit are left out
-// then [no-duration].
+// then [no-duration]. Where the list is the state of a cluster (JobTraceOptions::is_state), all
+// that has not ended is kept; without a limit it runs for endless_run.
 // Names are Slurm's ids; `model` is what the user called the job, `group` the account. Priorities
 // are ranks among the file's, from 0, as Slurm's do not fit. What jobs depend on is not kept: each
 // may start once it is submitted.
@@ -17,6 +18,7 @@
 #pragma once
 
 #include "core/text/source_text.hpp"
+#include "workloads/dag/limits.hpp"
 #include "workloads/job_traces/job_trace.hpp"
 #include "workloads/slurm/slurm_jobs.hpp"
 
@@ -25,6 +27,9 @@ namespace weft {
 /// Throws InputError.
 JobTrace read_squeue(const SourceText& source, const JobTraceOptions& options = {});
 JobTrace read_sacct(const SourceText& source, const JobTraceOptions& options = {});
+
+/// Of a job without a limit, beyond what anybody looks ahead.
+inline constexpr Duration endless_run = Duration::ticks(op_duration_max.in_ticks() / 2);
 
 /// How long a job that has not ended holds its GPUs in all, `share` of its time limit; none without
 /// a limit. `now` is the instant up to which it has run.

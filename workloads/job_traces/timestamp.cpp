@@ -326,7 +326,10 @@ std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& 
   return result;
 }
 
-std::string to_utc_text(const Timestamp& timestamp) {
+namespace {
+
+/// `mark` stands between day and time, `zone` behind them.
+std::string date_text(const Timestamp& timestamp, char mark, const char* zone) {
   const std::int64_t seconds = timestamp.seconds;
   const std::int64_t day = seconds >= 0 ? seconds / seconds_per_day : (seconds + 1) / seconds_per_day - 1;
   const auto of_day = static_cast<int>(seconds - day * seconds_per_day);
@@ -335,16 +338,22 @@ std::string to_utc_text(const Timestamp& timestamp) {
   if (day > calendar_days_max || day < -calendar_days_max) return fmt::format("{} s since 1970 UTC", seconds);
   const std::chrono::year_month_day date{std::chrono::local_days(std::chrono::days(day))};
   std::array<char, 96> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%04d-%02u-%02u %02d:%02d:%02d", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), of_day / 3600, of_day / 60 % 60,
+  std::snprintf(buffer.data(), buffer.size(), "%04d-%02u-%02u%c%02d:%02d:%02d", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), mark, of_day / 3600, of_day / 60 % 60,
                 of_day % 60);
   std::string text(buffer.data());
   if (timestamp.fraction >= Duration::ms(1)) {
     std::snprintf(buffer.data(), buffer.size(), ".%03d", static_cast<int>(timestamp.fraction.in_ticks() / Duration::ticks_per_ms));
     text += buffer.data();
   }
-  return fmt::format("{} UTC", text);
+  return text + zone;
 }
+
+}  // namespace
+
+std::string to_utc_text(const Timestamp& timestamp) { return date_text(timestamp, ' ', " UTC"); }
+
+std::string to_iso_text(const Timestamp& timestamp) { return date_text(timestamp, 'T', "Z"); }
 
 std::string to_clock_text(const Timestamp& timestamp) {
   const std::optional<Duration> since_zero = between({}, timestamp);

@@ -99,6 +99,8 @@ std::optional<Timestamp> parse_instant(std::string_view text, std::string_view u
 
 /// "2017-09-04 17:30:41 UTC", with milliseconds where there are any.
 std::string to_utc_text(const Timestamp& timestamp);
+/// The same as "2017-09-04T17:30:41Z".
+std::string to_iso_text(const Timestamp& timestamp);
 /// "90s", of a clock of the trace's own; of an instant beyond a Duration the whole seconds.
 std::string to_clock_text(const Timestamp& timestamp);
 

@@ -40,6 +40,11 @@ std::vector<std::size_t> element_offsets(std::string_view text, const std::strin
 }
 
 nlohmann::json parse_document(const SourceText& source, const std::string& command) {
+  const std::size_t first = source.text().find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && source.text()[first] != '{' && source.text()[first] != '[') {
+    fail("bad-json", fmt::format("this is no JSON as {} writes it", command), source.at_offset(first),
+         fmt::format("take what `{}` prints", command));
+  }
   try {
     return nlohmann::json::parse(source.text());
   } catch (const nlohmann::json::parse_error& error) {

@@ -9,6 +9,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
 #include "core/text/text_pieces.hpp"
+#include "workloads/dag/limits.hpp"
 #include "workloads/slurm/slurm_text.hpp"
 
 namespace weft {
@@ -16,9 +17,9 @@ namespace weft {
 namespace {
 
 constexpr std::size_t absent = SIZE_MAX;
-constexpr std::array sacct_names = {"JobID",   "State",    "Submit",   "Start",   "End",       "AllocTRES",
-                                    "ReqTRES", "JobName",  "User",     "Account", "Partition", "Timelimit",
-                                    "Elapsed", "Priority", "NodeList", "Reason",  "Restarts"};
+constexpr std::array sacct_names = {"JobID",      "State",    "Submit",   "Start",     "End",       "AllocTRES",    "ReqTRES",
+                                    "JobName",    "User",     "Account",  "Partition", "Timelimit", "TimelimitRaw", "Elapsed",
+                                    "ElapsedRaw", "Priority", "NodeList", "Reason",    "Restarts"};
 constexpr const char* sacct_command =
     "sacct -aXP -o JobID,JobName,User,Account,Partition,Submit,Start,End,Elapsed,Timelimit,State,ReqTRES,AllocTRES,NodeList,"
     "Priority";
@@ -37,6 +38,9 @@ std::vector<std::string_view> split(std::string_view line) {
 bool is_nothing(std::string_view text) {
   return text.empty() || text == "Unknown" || text == "None" || text == "None assigned" || text == "N/A";
 }
+
+/// What Slurm prints for a job without a limit of its own.
+bool is_no_limit(std::string_view text) { return text == "UNLIMITED" || text == "Partition_Limit" || text == "INVALID"; }
 
 }  // namespace
 
@@ -85,6 +89,21 @@ bool SacctTable::read_date(Column column, std::optional<Timestamp>& value, ZoneU
   return false;
 }
 
+bool SacctTable::read_time(Column column, Duration plain, std::optional<Duration>& value) {
+  const std::string_view text = field(column);
+  if (is_nothing(text) || is_no_limit(text)) return true;
+  if (const auto number = plain_number<std::uint32_t>(text)) {
+    if (*number > op_duration_max.in_ticks() / plain.in_ticks()) return true;
+    value = plain * static_cast<std::int64_t>(*number);
+    return true;
+  }
+  value = parse_slurm_duration(text);
+  // Times of more than a year are none, either.
+  if (value || text.find_first_not_of("0123456789-:.") == std::string_view::npos) return true;
+  fault(column, "bad-value", fmt::format("{} is no time: {}", sacct_names[column], in_quotes(text)), "write it like 1-02:03:04");
+  return false;
+}
+
 std::optional<SacctRow> SacctTable::next() {
   while (line_ < source_.line_count()) {
     ++line_;
@@ -128,16 +147,12 @@ std::optional<SacctRow> SacctTable::read_row() {
     return std::nullopt;
   }
   job.submit = *submitted;
-  if (!is_nothing(field(elapsed))) {
-    const std::optional<Duration> took = parse_slurm_duration(field(elapsed));
-    if (!took) {
-      fault(elapsed, "bad-value", fmt::format("Elapsed is no time: {}", in_quotes(field(elapsed))), "write it like 1-02:03:04");
-      return std::nullopt;
-    }
-    if (job.start && !job.end)
-      row.now = Timestamp{job.start->seconds + static_cast<std::int64_t>(took->in_s()), job.start->fraction};
-  }
-  job.time_limit = parse_slurm_duration(field(time_limit));
+  std::optional<Duration> took;
+  if (!read_time(is_nothing(field(elapsed)) ? elapsed_raw : elapsed, Duration::s(1), took) ||
+      !read_time(is_nothing(field(time_limit)) ? time_limit_raw : time_limit, Duration::s(60), job.time_limit))
+    return std::nullopt;
+  if (took && job.start && !job.end)
+    row.now = Timestamp{job.start->seconds + static_cast<std::int64_t>(took->in_s()), job.start->fraction};
   job.name = std::string(field(job_name));
   job.user = std::string(field(user));
   job.group = std::string(field(account).empty() ? field(partition) : field(account));

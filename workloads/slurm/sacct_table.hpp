@@ -3,7 +3,9 @@
 //
 // Where it sits: slurm_jobs.hpp makes jobs of its rows.
 // Model: columns stand in any order and others are passed over. Needed are JobID, State, Submit,
-// Start, End, and AllocTRES or ReqTRES. A row whose JobID has a "." is a step and passed over.
+// Start, End, and AllocTRES or ReqTRES. Where there is no Timelimit or Elapsed, TimelimitRaw
+// (minutes) and ElapsedRaw (seconds) stand in. A row whose JobID has a "." is a step and passed
+// over.
 // Threads: belongs to one thread; source and zone outlive it.
 #pragma once
 
@@ -53,7 +55,9 @@ class SacctTable {
     account,
     partition,
     time_limit,
+    time_limit_raw,
     elapsed,
+    elapsed_raw,
     priority,
     node_list,
     reason,
@@ -67,6 +71,9 @@ class SacctTable {
   std::optional<SacctRow> read_row();
   /// False if the field is no date; none in `value` if Slurm knows none.
   bool read_date(Column column, std::optional<Timestamp>& value, ZoneUse& use);
+  /// False if the field is no time; none in `value` if Slurm knows none. A plain number counts
+  /// units of `plain`.
+  bool read_time(Column column, Duration plain, std::optional<Duration>& value);
 
   const SourceText& source_;
   const TimeZone& zone_;

@@ -68,8 +68,9 @@ constexpr std::array known_node_states = {
 class NodeCollector {
  public:
   /// `states`: each may hold several between "+", and end with one of Slurm's marks such as "*".
-  void add(SlurmNode node, const std::vector<std::string>& states, const std::string& resources, const SourcePlace& state_place,
-           const SourcePlace& resource_place) {
+  /// `used`: what is in use, as each field that tells it has it.
+  void add(SlurmNode node, const std::vector<std::string>& states, const std::string& resources,
+           const std::vector<std::string>& used, const SourcePlace& state_place, const SourcePlace& resource_place) {
     for (const std::string& text : states) {
       std::string_view rest = text;
       while (!rest.empty()) take_state(node, next_part(rest, "+"), state_place);
@@ -81,6 +82,10 @@ class NodeCollector {
                          resource_place, "write gpu:8 or gpu:h100:8");
     }
     node.gpus = gpus.value_or(0);
+    for (const std::string& one : used) {
+      node.gpus_used = std::max(node.gpus_used, gpus_in_resources(one).value_or(0));
+      if (node.used_indices.empty()) node.used_indices = gpu_indices(one);
+    }
     const auto [known, is_new] = lines_.emplace(node.name, node.place.line);
     if (!is_new) {
       diagnostics_.error("duplicate-node", fmt::format("node {} stands in the file twice", node.name), node.place,
@@ -117,6 +122,7 @@ class NodeCollector {
       return;
     }
     node.is_out = node.is_out || known->is_out || !responds;
+    node.is_completing = node.is_completing || state == "COMPLETING";
     node.state += fmt::format("{}{}{}", node.state.empty() ? "" : "+", state, responds ? "" : "*");
   }
 
@@ -126,7 +132,8 @@ class NodeCollector {
 };
 
 /// Fields of a block of `scontrol show node`, with their places. A value runs up to the next blank;
-/// of OS and Reason up to the end of the line.
+/// of OS and Reason up to the end of the line, of OS also up to what follows it where a node stands
+/// on one line (`scontrol -o`).
 class NodeBlock {
  public:
   void add_line(const SourceText& source, std::size_t number) {
@@ -135,8 +142,9 @@ class NodeBlock {
       const std::size_t equals = line.find('=', at);
       if (equals == std::string_view::npos) return;
       const std::string key(line.substr(at, equals - at));
-      const bool takes_all = key == "OS" || key == "Reason" || key == "Comment" || key == "Extra";
-      const std::size_t end = takes_all ? line.size() : std::min(line.find(' ', equals), line.size());
+      const bool takes_all = key == "Reason" || key == "Comment" || key == "Extra";
+      const std::size_t behind = key == "OS" ? line.find(" RealMemory=", equals) : line.find(' ', equals);
+      const std::size_t end = takes_all ? line.size() : std::min(behind, line.size());
       const std::string_view value = trimmed(line.substr(equals + 1, end - equals - 1), " \r");
       fields_.emplace(key, std::string(value));
       places_.emplace(key, source.at(static_cast<int>(number), static_cast<int>(at) + 1, static_cast<int>(end - at)));
@@ -163,7 +171,8 @@ void add_block(const NodeBlock& block, NodeCollector& collector) {
   node.place = block.place("NodeName");
   node.reason = block.field("Reason");
   const bool has_gres = !block.field("Gres").empty();
-  collector.add(std::move(node), {block.field("State")}, block.field(has_gres ? "Gres" : "CfgTRES"), block.place("State"),
+  collector.add(std::move(node), {block.field("State")}, block.field(has_gres ? "Gres" : "CfgTRES"),
+                {block.field("GresUsed"), block.field("AllocTRES")}, block.place("State"),
                 block.place(has_gres ? "Gres" : "CfgTRES"));
 }
 
@@ -201,7 +210,8 @@ void read_json(const SourceText& source, NodeCollector& collector) {
     std::vector<std::string> states = entry.texts("state");
     for (std::string& flag : entry.texts("state_flags")) states.push_back(std::move(flag));
     const bool has_gres = !entry.text("gres").empty();
-    collector.add(std::move(node), states, entry.text(has_gres ? "gres" : "tres"), entry.place("state"),
+    collector.add(std::move(node), states, entry.text(has_gres ? "gres" : "tres"),
+                  {entry.text("gres_used"), entry.text("tres_used")}, entry.place("state"),
                   entry.place(has_gres ? "gres" : "tres"));
   }
 }

@@ -6,7 +6,9 @@
 // Model: a node takes part with the GPUs that Gres (or CfgTRES) configures. It is out of service
 // when its state says that it is down, drained or drains, failing, in maintenance, reserved for a
 // later reboot, or not there; states that planning or saving of power leave (PLANNED, POWERED_DOWN)
-// do not take it out. A node that drains keeps the jobs that it runs.
+// do not take it out. A node that drains keeps the jobs that it runs. GPUs in use are those of
+// AllocTRES, or of GresUsed, which `scontrol -d` tells as well, also where gres/gpu is no tracked
+// resource: the larger. In JSON they are tres_used and gres_used.
 // Threads: pure functions.
 #pragma once
 
@@ -22,9 +24,12 @@ namespace weft {
 struct SlurmNode {
   std::string name;
   std::uint32_t gpus = 0;
-  std::string state;  ///< Slurm's: "IDLE+DRAIN"
+  std::uint32_t gpus_used = 0;              ///< as far as Slurm tells
+  std::vector<std::uint32_t> used_indices;  ///< which; empty: not told
+  std::string state;                        ///< Slurm's: "IDLE+DRAIN"
   bool is_out = false;
-  std::string reason;  ///< why, if somebody said
+  bool is_completing = false;  ///< some of what is in use comes free now
+  std::string reason;          ///< why, if somebody said
   SourcePlace place;
 };
 

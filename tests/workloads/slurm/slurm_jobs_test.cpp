@@ -102,6 +102,41 @@ TEST(SlurmJobs, RunForAShareOfTheirLimit) {
   EXPECT_FALSE(assumed_run(one, 0.6, Timestamp{1030, {}}));
 }
 
+SlurmJobs sacct(const std::string& header, const std::string& row) {
+  Diagnostics diagnostics;
+  DirtyRows dirty(true, diagnostics);
+  SlurmJobs read = read_sacct_jobs(SourceText("jobs.txt", header + "\n" + row + "\n"), TimeZone::utc(), dirty);
+  diagnostics.throw_if_errors();
+  return read;
+}
+
+TEST(SlurmJobs, TakeLimitsAsTimesAndAsMinutes) {
+  const auto limit = [](const std::string& columns, const std::string& values) {
+    return sacct("JobID|State|Submit|Start|End|ReqTRES|" + columns,
+                 "1|PENDING|2026-11-28T12:00:00|Unknown|Unknown|gres/gpu=1|" + values)
+        .jobs.at(0)
+        .time_limit;
+  };
+  EXPECT_EQ(limit("Timelimit", "1-00:30:00"), Duration::s(86400 + 1800));
+  EXPECT_EQ(limit("Timelimit", "90"), Duration::s(90 * 60));
+  EXPECT_EQ(limit("TimelimitRaw", "90"), Duration::s(90 * 60));
+  EXPECT_EQ(limit("TimelimitRaw|Timelimit", "90|02:00:00"), Duration::s(7200));
+  EXPECT_EQ(limit("TimelimitRaw|Timelimit", "90|"), Duration::s(90 * 60));
+  for (const char* none : {"UNLIMITED", "Partition_Limit", "", "4294967294", "900-00:00:00"}) {
+    EXPECT_FALSE(limit("Timelimit", none)) << none;
+    EXPECT_FALSE(limit("TimelimitRaw", none)) << none;
+  }
+  EXPECT_THROW(limit("Timelimit", "long"), InputError);
+  EXPECT_THROW(limit("TimelimitRaw", "-5x"), InputError);
+}
+
+TEST(SlurmJobs, RunUntilTheirStartAndWhatHasElapsed) {
+  const std::string row = "1|RUNNING|1970-01-01T00:00:10|1970-01-01T00:00:20|Unknown|gres/gpu=1|n1|";
+  const std::string header = "JobID|State|Submit|Start|End|AllocTRES|NodeList|";
+  EXPECT_EQ(sacct(header + "Elapsed", row + "00:01:40").now, (Timestamp{20 + 100, {}}));
+  EXPECT_EQ(sacct(header + "ElapsedRaw", row + "100").now, (Timestamp{20 + 100, {}}));
+}
+
 TEST(SlurmNodes, AreInOrOutOfService) {
   const auto is_out = [](const std::string& state) {
     return read_slurm_nodes(
@@ -126,6 +161,56 @@ TEST(SlurmNodes, CountGpusByGresOrElseByTres) {
   EXPECT_EQ(nodes[1].gpus, 3U);
   EXPECT_EQ(nodes[2].gpus, 0U);
   EXPECT_EQ(nodes[2].reason, "a fan, State=DOWN soon");
+}
+
+// `scontrol -o show node`: one line a node. What OS says holds blanks.
+TEST(SlurmNodes, MayStandOnALineEach) {
+  const std::vector<SlurmNode> nodes = read_slurm_nodes(SourceText(
+      "nodes.txt",
+      "NodeName=a Gres=gpu:8 OS=Linux 6.1.0 #1 SMP Mon Apr 15 UTC 2026  RealMemory=1 State=IDLE+DRAIN Reason=a fan [root@2026]\n"
+      "NodeName=b Gres=gpu:4 OS=Linux 6.1.0 #1 SMP Mon Apr 15 UTC 2026  RealMemory=1 State=MIXED AllocTRES=gres/gpu=3\n"));
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_TRUE(nodes[0].is_out);
+  EXPECT_EQ(nodes[0].reason, "a fan [root@2026]");
+  EXPECT_FALSE(nodes[1].is_out);
+  EXPECT_EQ(nodes[1].gpus_used, 3U);
+}
+
+TEST(SlurmJobs, AsATableOfSqueueAreRefusedWithWhatToType) {
+  Diagnostics diagnostics;
+  DirtyRows dirty(true, diagnostics);
+  try {
+    read_squeue_jobs(SourceText("queue.txt", "  JOBID PARTITION\n      1     batch\n"), dirty);
+    FAIL() << "a table is no JSON";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.diagnostics().front().code, "bad-json");
+    EXPECT_EQ(error.diagnostics().front().help, "take what `squeue --json` prints");
+  }
+}
+
+// As text with and without -d, and as JSON of versions that fill one field or the other.
+TEST(SlurmNodes, TellWhatIsInUse) {
+  const std::vector<SlurmNode> text = read_slurm_nodes(
+      SourceText("nodes.txt",
+                 "NodeName=a State=MIXED\n   Gres=gpu:h100:8(S:0-1)\n   AllocTRES=cpu=4,gres/gpu=5,gres/gpu:h100=5\n\n"
+                 "NodeName=b State=MIXED\n   Gres=gpu:h100:8(S:0-1)\n   GresDrain=N/A\n   GresUsed=gpu:h100:3(IDX:1,4-5)\n   "
+                 "AllocTRES=cpu=4\n\n"
+                 "NodeName=c State=IDLE\n   Gres=gpu:h100:8\n   GresUsed=gpu:h100:0(IDX:N/A)\n   AllocTRES=\n\n"
+                 "NodeName=d State=MIXED+COMPLETING\n   Gres=gpu:8\n   AllocTRES=gres/gpu=8\n"));
+  std::string told;
+  for (const SlurmNode& node : text) told += fmt::format("{}:{}{} ", node.name, node.gpus_used, node.is_completing ? "!" : "");
+  EXPECT_EQ(told, "a:5 b:3 c:0 d:8! ");
+  EXPECT_EQ(text[1].used_indices, (std::vector<std::uint32_t>{1, 4, 5}));
+  EXPECT_TRUE(text[0].used_indices.empty());
+  const std::vector<SlurmNode> json = read_slurm_nodes(SourceText("nodes.json", R"json({"nodes": [
+      {"name": "a", "state": ["MIXED"], "gres": "gpu:8(S:0-1)", "gres_used": "gpu:h100:2(IDX:0-1)", "tres_used": "gres/gpu=2"},
+      {"name": "b", "state": "mixed", "gres": "gpu:h100:8", "gres_used": "gpu:h100:0(IDX:N/A)", "tres_used": "gres/gpu=6"},
+      {"name": "c", "state": "idle", "gres": "gpu:h100:8", "tres_used": null}]})json"));
+  ASSERT_EQ(json.size(), 3U);
+  EXPECT_EQ(json[0].gpus_used, 2U);
+  EXPECT_EQ(json[0].used_indices, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(json[1].gpus_used, 6U);
+  EXPECT_EQ(json[2].gpus_used, 0U);
 }
 
 }  // namespace

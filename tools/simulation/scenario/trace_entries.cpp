@@ -33,6 +33,7 @@ JobTraceOptions trace_options_of(const Loading& loading, const scenario::JobTrac
   if (!trace.throughputs().empty()) options.throughputs_path = loading.beside_scenario(trace.throughputs());
   options.gpu_type = trace.gpu_type();
   options.limit_share = trace.limit_share();
+  options.is_state = loading.flags.jobs_options.is_state && (trace.format() == "squeue" || trace.format() == "sacct");
   return options;
 }
 
