@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/text/manifest.hpp"
+#include "core/text/printed_json.hpp"
 
 #include <openssl/evp.h>
 
@@ -98,7 +99,7 @@ std::string RunManifest::to_json() const {
     }
     json["parameters"][set.module()] = module;
   }
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return printed_json(json) + "\n";
 }
 
 }  // namespace weft

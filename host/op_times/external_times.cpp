@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 
 namespace weft {
 
@@ -93,7 +94,7 @@ Json question_of(const Operator& op, OperatorPass pass) {
   return json;
 }
 
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string line_of(const Json& json) { return printed_json(json, -1); }
 
 /// Ends the conversation: what was asked and what came back stand in the message.
 [[noreturn]] void fail_answer(LineProcess& process, const std::string& code, const std::string& what, const std::string& asked,

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 #include "core/text/source_text.hpp"
 
 namespace weft {
@@ -27,7 +28,7 @@ NightStatus status_called(const std::string& name) {
 }
 
 std::uint64_t count_of(const nlohmann::json& json) {
-  if (!json.is_number_unsigned()) throw std::invalid_argument(json.dump() + " is no count");
+  if (!json.is_number_unsigned()) throw std::invalid_argument(printed_json(json, -1) + " is no count");
   return json.get<std::uint64_t>();
 }
 
@@ -67,7 +68,7 @@ std::string NightRecord::to_json() const {
     json["parameters"].push_back(
         {{"name", p.name}, {"value", p.value}, {"low", p.low}, {"high", p.high}, {"knowledge", weft::to_text(p.knowledge)}});
   }
-  return json.dump(2) + "\n";
+  return printed_json(json) + "\n";
 }
 
 NightRecord NightRecord::read(const std::string& path) {

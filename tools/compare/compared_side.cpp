@@ -18,6 +18,7 @@
 #include "core/text/csv_reader.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
+#include "core/text/printed_json.hpp"
 #include "core/text/source_text.hpp"
 #include "tools/results/results_folder.hpp"
 #include "tools/results/summary_figures.hpp"
@@ -38,7 +39,7 @@ Json json_of(const fs::path& path) {
   return json;
 }
 
-std::string text_of(const Json& json) { return json.is_string() ? json.get<std::string>() : json.dump(); }
+std::string text_of(const Json& json) { return json.is_string() ? json.get<std::string>() : printed_json(json, -1); }
 
 std::string text_in(const Json& json, const char* name) {
   const auto found = json.find(name);
@@ -149,7 +150,7 @@ void read_run(const fs::path& folder, ComparedSide& side) {
     if (name == "seed") seed = plain_number<std::uint64_t>(value).value_or(1);
   }
   ComparedCase& run = side.cases.emplace_back();
-  run.figures[seed] = take_figures(summary.dump(), side, true);
+  run.figures[seed] = take_figures(printed_json(summary, -1), side, true);
   take_cells(folder, compared_jobs, side);
   take_cells(folder, compared_links, side);
 }

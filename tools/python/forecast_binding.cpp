@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forecasts for Python: what `weft predict` asks, as the dictionary that its JSON is.
+// Forecasts for Python: what `weft predict` asks, and the JSON that it prints.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -16,6 +16,8 @@
 #include "tools/python/interruptible.hpp"
 #include "tools/python/text.hpp"
 #include "tools/simulation/forecast.hpp"
+#include "tools/simulation/operator_snapshot.hpp"
+#include "tools/weft/predict_text.hpp"
 
 namespace weft::python {
 
@@ -23,87 +25,72 @@ namespace {
 
 namespace py = pybind11;
 
-Duration horizon_of(const std::string& text) {
+/// Of "" none.
+std::optional<Duration> horizon_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
   const ParsedQuantity<Duration> horizon = parse_duration(text);
   if (!horizon.value || *horizon.value <= Duration::zero()) {
     fail("bad-value", fmt::format("horizon: {}", horizon.value ? "it is a time ahead" : horizon.error.message),
          SourcePlace::named("horizon"), "write a duration such as 1h");
   }
-  return *horizon.value;
+  return horizon.value;
 }
 
-const char* name_of(ClusterSnapshot::State state) {
-  switch (state) {
-    case ClusterSnapshot::State::not_arrived:
-      return "not arrived";
-    case ClusterSnapshot::State::waits:
-      return "waits";
-    case ClusterSnapshot::State::runs:
-      return "runs";
-    case ClusterSnapshot::State::ended:
-      return "ended";
-  }
-  return "";
-}
+struct Asked {
+  std::string drain;
+  std::string start;
+  std::string horizon;
+  std::uint32_t threads = 0;
+};
 
-py::object if_known(const std::optional<double>& value) { return value ? py::object(py::float_(*value)) : py::object(py::none()); }
+struct Answer {
+  std::string json;
+  std::vector<std::string> notes;
+};
 
-py::dict to_python(const JobOutlook& outlook) {
-  py::dict told;
-  told["state"] = name_of(outlook.state);
-  told["iteration_s"] = if_known(outlook.iteration_s);
-  told["end_s"] = if_known(outlook.end_s);
-  return told;
-}
-
-py::dict to_python(const JobForecast& answer) {
-  py::dict job;
-  job["job"] = text_of(answer.name);
-  job["gpus"] = answer.gpus;
-  job["hit"] = answer.is_hit;
-  job["now"] = to_python(answer.now);
-  job["then"] = to_python(answer.then);
-  if (answer.waited_s) {
-    job["starts_after_s"] = *answer.waited_s;
-    job["placement"] = text_of(answer.placement);
-  }
-  return job;
-}
-
-py::dict to_python(const Forecast& forecast) {
-  py::dict told;
-  told["name"] = text_of(forecast.name);
-  told["at_s"] = forecast.at.in_s();
-  told["horizon_s"] = forecast.horizon.in_s();
-  told["question"] = text_of(forecast.question);
-  told["possible"] = forecast.is_possible;
-  if (!forecast.refusal.empty()) told["refusal"] = text_of(forecast.refusal);
-  if (forecast.waits_by_itself) told["starts_by_itself_s"] = if_known(forecast.starts_by_itself_s);
-  py::list drained;
-  for (const HostId host : forecast.drained) drained.append(fmt::format("host{}", host.index()));
-  told["drained_hosts"] = drained;
-  if (forecast.crossing) told["jobs_crossing"] = *forecast.crossing;
-  if (forecast.slow_cables > 0) told["slow_cables"] = forecast.slow_cables;
-  py::list jobs;
-  for (const JobForecast& answer : forecast.jobs) jobs.append(to_python(answer));
-  told["jobs"] = jobs;
-  return told;
-}
-
-py::dict predict_wanted(const std::string& snapshot, const std::string& drain, const std::string& start, const std::string& horizon,
-                        const std::vector<std::string>& settings, std::uint32_t threads) {
-  return to_python(interruptible(py::none(), [&](Watch&) {
-    const ForecastOptions how{horizon_of(horizon), threads};
-    LoadedSnapshot loaded = read_snapshot(snapshot, settings);
-    return drain.empty() ? forecast_start(std::move(loaded), start, how) : forecast_drain(std::move(loaded), drain, how);
-  }));
+/// `load` returns a LoadedSnapshot.
+template <class Load>
+py::tuple answered(const Load& load, const Asked& asked) {
+  const std::optional<Duration> horizon = horizon_of(asked.horizon);
+  const Answer answer = interruptible(py::none(), [&](Watch&) {
+    LoadedSnapshot loaded = load();
+    std::vector<std::string> notes = loaded.scenario.assumptions;
+    const ForecastOptions how{horizon.value_or(default_horizon(loaded.scenario)), asked.threads};
+    const Forecast forecast = asked.drain.empty() ? forecast_start(std::move(loaded), asked.start, how)
+                                                  : forecast_drain(std::move(loaded), asked.drain, how);
+    return Answer{to_json_text(forecast), std::move(notes)};
+  });
+  py::list notes;
+  for (const std::string& note : answer.notes) notes.append(text_of(note));
+  return py::make_tuple(text_of(answer.json), notes);
 }
 
 }  // namespace
 
 void bind_forecasts(py::module_& module) {
-  module.def("predict", &predict_wanted, py::arg("snapshot"), py::arg("drain"), py::arg("start"), py::arg("horizon"),
-             py::arg("settings"), py::arg("threads"));
+  py::class_<Asked>(module, "Forecasting")
+      .def(py::init<>())
+      .def_readwrite("drain", &Asked::drain)
+      .def_readwrite("start", &Asked::start)
+      .def_readwrite("horizon", &Asked::horizon)
+      .def_readwrite("threads", &Asked::threads);
+  py::class_<OperatorFlags>(module, "OperatorFlags")
+      .def(py::init<>())
+      .def_readwrite("nodes", &OperatorFlags::nodes)
+      .def_readwrite("jobs", &OperatorFlags::jobs)
+      .def_readwrite("scenario", &OperatorFlags::scenario)
+      .def_readwrite("topology", &OperatorFlags::topology)
+      .def_readwrite("scheduler", &OperatorFlags::scheduler)
+      .def_readwrite("placement", &OperatorFlags::placement)
+      .def_readwrite("at", &OperatorFlags::at)
+      .def_readwrite("settings", &OperatorFlags::settings)
+      .def_readwrite("jobs_options", &OperatorFlags::jobs_options);
+  module.def("predict", [](const std::string& snapshot, const std::vector<std::string>& settings, const Asked& asked) {
+    return answered([&] { return read_snapshot(snapshot, settings); }, asked);
+  });
+  module.def("predict_cluster", [](const OperatorFlags& flags, const Asked& asked) {
+    return answered([&] { return read_operator_snapshot(flags); }, asked);
+  });
 }
 
 }  // namespace weft::python

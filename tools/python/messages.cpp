@@ -34,7 +34,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 /// Fields that name files, perhaps with a format behind a colon.
-constexpr std::array<std::string_view, 18> file_fields = {"weft.scenario.Topology.file",
+constexpr std::array<std::string_view, 19> file_fields = {"weft.scenario.Topology.file",
                                                           "weft.scenario.Workload.file",
                                                           "weft.scenario.Workload.process_groups",
                                                           "weft.scenario.JobTrace.file",
@@ -45,6 +45,7 @@ constexpr std::array<std::string_view, 18> file_fields = {"weft.scenario.Topolog
                                                           "weft.study.Base.workload",
                                                           "weft.study.Base.flows",
                                                           "weft.study.Base.jobs",
+                                                          "weft.study.Study.prices",
                                                           "weft.calibration.Case.scenario",
                                                           "weft.calibration.Case.topology",
                                                           "weft.calibration.Case.workload",

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/printed_json.hpp"
 #include "tools/python/bindings.hpp"
 #include "tools/python/interruptible.hpp"
 #include "tools/python/text.hpp"
@@ -32,8 +33,8 @@ py::tuple memory_wanted(const MemoryFlags& flags) {
   return to_python(interruptible(py::none(), [&](Watch&) -> Told {
     const ProjectedMemory projected = projected_memory(flags);
     if (projected.primus)
-      return {primus_json(projected.report, *projected.primus).dump(), primus_page(projected.report, *projected.primus)};
-    return {memory_json(projected.report).dump(), memory_page(projected.report)};
+      return {printed_json(primus_json(projected.report, *projected.primus), -1), primus_page(projected.report, *projected.primus)};
+    return {printed_json(memory_json(projected.report), -1), memory_page(projected.report)};
   }));
 }
 
@@ -45,7 +46,7 @@ py::tuple training_wanted(const TrainingFlags& flags, const py::object& progress
     const std::vector<TrainingProjection> projections = projections_of(flags, run);
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const TrainingProjection& projection : projections) json.push_back(training_json(projection));
-    return {json.dump(), projections.size() == 1 ? training_page(projections.front()) : clusters_page(projections)};
+    return {printed_json(json, -1), projections.size() == 1 ? training_page(projections.front()) : clusters_page(projections)};
   }));
 }
 
@@ -64,7 +65,7 @@ py::tuple search_wanted(const SearchFlags& flags, std::uint64_t shown, const py:
     page.result = &found.result;
     page.shown = shown;
     page.operations = found.operations;
-    return {search_json(page).dump(), search_page(page)};
+    return {printed_json(search_json(page), -1), search_page(page)};
   }));
 }
 

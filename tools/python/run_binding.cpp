@@ -116,7 +116,8 @@ void bind_runs(py::module_& module) {
       .def_readwrite("strict", &JobTraceOptions::strict)
       .def_readwrite("time_zone", &JobTraceOptions::time_zone)
       .def_readwrite("throughputs", &JobTraceOptions::throughputs_path)
-      .def_readwrite("gpu_type", &JobTraceOptions::gpu_type);
+      .def_readwrite("gpu_type", &JobTraceOptions::gpu_type)
+      .def_readwrite("limit_share", &JobTraceOptions::limit_share);
   py::class_<RunFlags>(module, "RunFlags")
       .def(py::init<>())
       .def_readwrite("scenario", &RunFlags::scenario_file)

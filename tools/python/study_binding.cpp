@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/printed_json.hpp"
 #include "tools/python/bindings.hpp"
 #include "tools/python/interruptible.hpp"
 #include "tools/python/text.hpp"
@@ -60,9 +61,8 @@ py::dict columns_of_study(const FinishedStudy& finished) {
   }
   py::dict columns;
   const auto numbers = [&](const char* name, const auto& number) {
-    py::array_t<std::int64_t> column(static_cast<py::ssize_t>(rows.size()));
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      column.mutable_at(static_cast<py::ssize_t>(i)) = static_cast<std::int64_t>(number(result.points[rows[i]]));
+    py::array_t<std::uint64_t> column(static_cast<py::ssize_t>(rows.size()));
+    for (std::size_t i = 0; i < rows.size(); ++i) column.mutable_at(static_cast<py::ssize_t>(i)) = number(result.points[rows[i]]);
     columns[name] = column;
   };
   const auto texts = [&](const std::string& name, const auto& text) {
@@ -103,7 +103,8 @@ void bind_studies(py::module_& module) {
       .def("columns", &columns_of_study)
       .def("units", &units_of_study)
       .def("page", [](const FinishedStudy& finished) { return text_of(study_page(finished.study, finished.result)); })
-      .def("json", [](const FinishedStudy& finished) { return text_of(study_json(finished.study, finished.result).dump()); })
+      .def("json",
+           [](const FinishedStudy& finished) { return text_of(printed_json(study_json(finished.study, finished.result), -1)); })
       .def_property_readonly("names", [](const FinishedStudy& finished) { return finished.study.names(); })
       .def_property_readonly("notes", [](const FinishedStudy& finished) { return study_notes(finished.result); })
       .def_property_readonly("failed", [](const FinishedStudy& finished) { return finished.result.failed(); })

@@ -7,6 +7,7 @@
 
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 #include "tools/report/calibration_report.hpp"
 #include "tools/report/comparison_report.hpp"
 #include "tools/report/projection_report.hpp"
@@ -90,19 +91,17 @@ void check_report_place(const fs::path& folder) {
   }
 }
 
-void check_report_place(const fs::path& folder, const std::string& file) {
+void check_report_place(const fs::path& folder, const std::string& file, std::string_view choice) {
   check_report_place(folder);
   for (const ReportedFolder& one : reported_folders) {
     if (one.file != file && fs::exists(folder / one.file)) {
       fail("file-in-the-way", fmt::format("the folder has other results, {}", one.file), SourcePlace::named(folder.string()),
-           "name a folder of its own with --report=DIR");
+           fmt::format("name a folder of its own with {}=DIR", choice));
     }
   }
 }
 
-std::string report_data(const fs::path& folder) {
-  return report_of(folder).json().dump(-1, ' ', false, ReportJson::error_handler_t::replace);
-}
+std::string report_data(const fs::path& folder) { return printed_json(report_of(folder).json(), -1); }
 
 std::string page_with(const std::string& data) {
   const std::string_view page = report_template();

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "tools/results/results_folder.hpp"
 
@@ -29,8 +30,9 @@ bool has_report_page();
 /// there yet: [no-report-page] where the program was built without it, [file-in-the-way] where
 /// another file has its name. For those who write a report after long work.
 void check_report_place(const std::filesystem::path& folder);
-/// The same for write_report_data(), and [file-in-the-way] where the folder has other results.
-void check_report_place(const std::filesystem::path& folder, const std::string& file);
+/// The same where results are to be written there, too, of which `file` is; and [file-in-the-way]
+/// where the folder has other results. `choice` is the flag that names another place.
+void check_report_place(const std::filesystem::path& folder, const std::string& file, std::string_view choice = "--report");
 
 /// Writes folder/report.html and returns its path. What the folder is of shows in its files:
 /// summary.json of a run, study.json of a study, comparison.json of a comparison, calibration.json

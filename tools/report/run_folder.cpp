@@ -2,6 +2,7 @@
 #include "tools/report/run_folder.hpp"
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 #include "core/text/source_text.hpp"
 
 namespace weft {
@@ -47,7 +48,7 @@ ReportTable facts_table(std::string title, const ReportJson& json) {
   ReportTable facts{"facts-table", std::move(title), {{"what", "text"}, {"value", "text"}}};
   for (const auto& [key, value] : json.items()) {
     if (value.is_primitive())
-      facts.rows.push_back(ReportJson::array({key, value.is_string() ? value.get<std::string>() : value.dump()}));
+      facts.rows.push_back(ReportJson::array({key, value.is_string() ? value.get<std::string>() : printed_json(value, -1)}));
   }
   return facts;
 }

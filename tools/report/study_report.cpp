@@ -14,6 +14,7 @@
 #include "core/values/mean_interval.hpp"
 #include "tools/report/reduction.hpp"
 #include "tools/report/run_folder.hpp"
+#include "tools/report/study_axes.hpp"
 
 namespace weft {
 
@@ -42,7 +43,10 @@ struct StudiedRuns {
   std::vector<StudiedPoint> points;
   std::vector<std::pair<std::string, std::string>> failures;  ///< run, error
   std::uint64_t runs = 0;
+  std::set<std::string> counted;    ///< numbers of the runs
   std::vector<std::size_t> varied;  ///< settings of several values
+  std::vector<std::size_t> axes;    ///< those of them that vary by themselves
+  bool is_scattered = false;        ///< points are samples or a list, and no grid
   ReportTable facts;                ///< study.json, but for lists
 };
 
@@ -69,6 +73,25 @@ void drop_common_folder(StudiedRuns& study, std::size_t setting) {
   for (StudiedPoint& point : study.points) point.settings[setting].erase(0, folder.size());
 }
 
+/// Of settings that move along with each other the first that varies is an axis.
+void take_axes(const ReportJson& description, StudiedRuns& study) {
+  const std::string sampling = results_text(description, "sampling");
+  study.is_scattered = sampling == "LATIN_HYPERCUBE" || sampling == "LISTED";
+  std::set<std::string> along;
+  for (const ReportJson& axis : results_list(description, "axes")) {
+    bool has_first = false;
+    for (const ReportJson& name : axis) {
+      const std::string setting = name.is_string() ? name.get<std::string>() : "";
+      const bool varies = std::ranges::any_of(study.varied, [&](std::size_t i) { return study.settings[i] == setting; });
+      if (varies && has_first) along.insert(setting);
+      has_first = has_first || varies;
+    }
+  }
+  for (const std::size_t setting : study.varied) {
+    if (!along.contains(study.settings[setting])) study.axes.push_back(setting);
+  }
+}
+
 StudiedRuns read_runs(const std::filesystem::path& folder) {
   const ReportJson description = read_results_json(folder / "study.json");
   StudiedRuns study;
@@ -83,6 +106,7 @@ StudiedRuns read_runs(const std::filesystem::path& folder) {
   std::map<std::string, std::size_t, std::less<>> index;
   ResultsTable(folder / "study.csv").each([&](const ResultsTable::Row& row) {
     ++study.runs;
+    study.counted.emplace(row.text("run"));
     const std::string number(row.text("point"));
     const auto [found, is_new] = index.emplace(number, study.points.size());
     if (is_new) {
@@ -104,35 +128,20 @@ StudiedRuns read_runs(const std::filesystem::path& folder) {
     for (const StudiedPoint& point : study.points) values.insert(point.settings[i]);
     if (values.size() > 1) study.varied.push_back(i);
   }
+  take_axes(description, study);
   return study;
 }
 
-/// Settings that move along with one before them, value by value, are of the same axis.
-std::vector<std::size_t> axes_of(const StudiedRuns& study) {
-  std::vector<std::size_t> axes;
-  for (const std::size_t setting : study.varied) {
-    const auto follows = [&](std::size_t axis) {
-      std::map<std::string, std::string> of_value;
-      return std::ranges::all_of(study.points, [&](const StudiedPoint& point) {
-        return of_value.emplace(point.settings[axis], point.settings[setting]).first->second == point.settings[setting];
-      });
-    };
-    if (std::ranges::none_of(axes, follows)) axes.push_back(setting);
-  }
-  return axes;
-}
-
-/// In order of first appearance.
-std::vector<std::string> values_along(const StudiedRuns& study, std::size_t setting) {
+ChartedValues values_along(const StudiedRuns& study, std::size_t setting) {
   std::vector<std::string> values;
-  for (const StudiedPoint& point : study.points) {
-    if (std::ranges::find(values, point.settings[setting]) == values.end()) values.push_back(point.settings[setting]);
-  }
-  return values;
+  for (const StudiedPoint& point : study.points) values.push_back(point.settings[setting]);
+  return charted(values);
 }
 
-bool are_numbers(const std::vector<std::string>& values) {
-  return std::ranges::all_of(values, [](const std::string& value) { return plain_number<double>(value).has_value(); });
+ReportAxis chart_axis(const StudiedRuns& study, std::size_t setting, const ChartedValues& values) {
+  ReportAxis axis{study.settings[setting], values.unit};
+  if (values.numbers.empty()) axis.categories = values.values;
+  return axis;
 }
 
 std::string metric_text(double value, const StudiedMetric& metric) {
@@ -179,10 +188,8 @@ std::string span_text(const StudiedRuns& study, std::size_t metric) {
 void add_lines(const StudiedRuns& study, const std::vector<std::size_t>& axes, std::size_t metric, ReportSection& section) {
   const std::size_t along = axes.front();
   const std::vector<std::size_t> others(axes.begin() + 1, axes.end());
-  const std::vector<std::string> values = values_along(study, along);
-  const bool has_numbers = are_numbers(values);
-  ReportAxis x{study.settings[along]};
-  if (!has_numbers) x.categories = values;
+  const ChartedValues values = values_along(study, along);
+  const ReportAxis x = chart_axis(study, along, values);
   std::vector<std::string> names;
   std::map<std::string, ReportSeries> by_name;
   bool has_intervals = false;
@@ -193,9 +200,7 @@ void add_lines(const StudiedRuns& study, const std::vector<std::size_t>& axes, s
     if (!by_name.contains(name)) names.push_back(name);
     ReportSeries& series = by_name[name];
     series.name = name;
-    const double at = has_numbers ? plain_number<double>(point.settings[along]).value_or(0)
-                                  : static_cast<double>(std::ranges::find(values, point.settings[along]) - values.begin());
-    series.values.emplace_back(at, interval->mean);
+    series.values.emplace_back(values.position_of(point.settings[along]), interval->mean);
     has_intervals = has_intervals || interval->half_width.has_value();
     series.intervals.push_back(interval->half_width ? std::optional(std::pair(interval->mean - *interval->half_width,
                                                                               interval->mean + *interval->half_width))
@@ -225,10 +230,30 @@ void add_lines(const StudiedRuns& study, const std::vector<std::size_t>& axes, s
   section.charts.push_back(std::move(chart));
 }
 
+/// Of points that are no grid: each by one of its settings, with all of them as its name.
+void add_scatters(const StudiedRuns& study, const std::vector<std::size_t>& axes, std::size_t metric, ReportSection& section) {
+  for (const std::size_t along : axes) {
+    const ChartedValues values = values_along(study, along);
+    ReportSeries points{study.metrics[metric].name};
+    for (const StudiedPoint& point : study.points) {
+      const std::optional<MeanInterval> interval = mean_interval(point.values[metric]);
+      if (!interval) continue;
+      points.values.emplace_back(values.position_of(point.settings[along]), interval->mean);
+      points.labels.push_back(settings_text(study, point, axes));
+    }
+    if (points.values.empty()) return;
+    section.charts.push_back(xy_chart("scatter", fmt::format("scatter-{}-{}", metric, along),
+                                      fmt::format("{} by {}", study.metrics[metric].name, study.settings[along]),
+                                      "Each point; its other settings differ, too. " + span_text(study, metric),
+                                      chart_axis(study, along, values),
+                                      ReportAxis{study.metrics[metric].name, study.metrics[metric].unit}, std::vector{points}));
+  }
+}
+
 void add_heat_map(const StudiedRuns& study, const std::vector<std::size_t>& axes, std::size_t metric, ReportSection& section) {
   if (axes.size() < 2) return;
-  const std::vector<std::string> columns = values_along(study, axes[0]);
-  const std::vector<std::string> rows = values_along(study, axes[1]);
+  const std::vector<std::string> columns = values_along(study, axes[0]).values;
+  const std::vector<std::string> rows = values_along(study, axes[1]).values;
   if (columns.size() < 2 || rows.size() < 2) return;
   // Points of other axes at a place are put together.
   std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> means;
@@ -320,12 +345,15 @@ void add_points_table(const StudiedRuns& study, ReportSection& section) {
 }
 
 /// What the runs noted, each once, in the order of the runs.
-ReportSection notes_of_points(const std::filesystem::path& folder) {
+ReportSection notes_of_points(const std::filesystem::path& folder, const StudiedRuns& study) {
   ReportSection section{"notes", "Assumptions and notes"};
   std::vector<std::filesystem::path> records;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "points", error)) {
-    if (entry.path().extension() == ".json") records.push_back(entry.path());
+    // Runs may have been carried out that a stopping rule did not need.
+    const std::string stem = entry.path().stem().string();
+    const std::string number = stem.substr(std::min(stem.find_first_not_of('0'), stem.size() - 1));
+    if (entry.path().extension() == ".json" && study.counted.contains(number)) records.push_back(entry.path());
   }
   std::ranges::sort(records);
   std::vector<std::pair<std::string, std::size_t>> notes;
@@ -357,7 +385,7 @@ Report study_report(const std::filesystem::path& folder) {
   if (!study.failures.empty())
     report.warnings.push_back(
         fmt::format("{} of {} failed and count in no mean.", study.failures.size(), counted(study.runs, "run", "runs")));
-  const std::vector<std::size_t> axes = axes_of(study);
+  const std::vector<std::size_t>& axes = study.axes;
   for (std::size_t i = 0; i < study.metrics.size(); ++i) {
     const StudiedMetric& metric = study.metrics[i];
     std::vector<std::pair<double, const StudiedPoint*>> means;
@@ -372,6 +400,10 @@ Report study_report(const std::filesystem::path& folder) {
   }
   ReportSection& results = report.sections.emplace_back(ReportSection{"results", "Results"});
   for (std::size_t i = 0; i < study.metrics.size() && !axes.empty(); ++i) {
+    if (study.is_scattered) {
+      add_scatters(study, axes, i, results);
+      continue;
+    }
     add_lines(study, axes, i, results);
     add_heat_map(study, axes, i, results);
   }
@@ -383,7 +415,7 @@ Report study_report(const std::filesystem::path& folder) {
     for (const auto& [run, error] : study.failures) table.rows.push_back(ReportJson::array({run, error}));
     failures.tables.push_back(std::move(table));
   }
-  report.sections.push_back(notes_of_points(folder));
+  report.sections.push_back(notes_of_points(folder, study));
   report.sections.emplace_back(ReportSection{"inputs", "What went in"}).tables.push_back(study.facts);
   return report;
 }

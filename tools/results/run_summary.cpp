@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string>
 #include <system_error>
+#include "core/text/printed_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -170,7 +171,7 @@ std::string RunSummary::to_json() const {
                      {"events_per_s", run_wall_time_s > 0 ? static_cast<double>(events) / run_wall_time_s : 0.0}};
   if (flow_mode) json["machine"]["flow_mode_run_wall_time_s"] = flow_mode->run_wall_time_s;
   round_figures(json);
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return printed_json(json) + "\n";
 }
 
 }  // namespace weft

@@ -307,6 +307,12 @@ Timestamp instant_of(const OperatorFlags& flags, const SlurmJobs& queue, const T
             : fmt::format("this is no date: {}", in_quotes(flags.at)),
          SourcePlace::named("--at"), "write it like 2026-01-31T12:00:00, when the lists were taken");
   }
+  constexpr std::int64_t later_max_s = 86'400LL * 31;
+  if (at->seconds - queue.now->seconds > later_max_s) {
+    fail("out-of-range",
+         fmt::format("the jobs tell of nothing after {}, which is more than a month before", to_utc_text(*queue.now)),
+         SourcePlace::named("--at"), "say when the lists were taken, or take them anew");
+  }
   return *at;
 }
 

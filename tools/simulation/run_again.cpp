@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 #include "tools/results/results_folder.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/workload_settings.hpp"
@@ -147,7 +148,8 @@ void compare(const Json& before, const Json& now, const std::string& place) {
     const auto found = now.find(key);
     if (found != now.end() && *found == value) continue;
     fail("cannot-repeat",
-         fmt::format("{} was {} in the run, and would be {}", key, value.dump(), found == now.end() ? "nothing" : found->dump()),
+         fmt::format("{} was {} in the run, and would be {}", key, printed_json(value, -1),
+                     found == now.end() ? "nothing" : printed_json(*found, -1)),
          SourcePlace::named(place), "give the scenario file instead, with the flags of the run");
   }
   for (const auto& [module, parameters] : before.at("parameters").items()) {
@@ -157,7 +159,7 @@ void compare(const Json& before, const Json& now, const std::string& place) {
       const bool is_same =
           modules != now.at("parameters").end() && modules->contains(name) && modules->at(name).at("value") == value;
       if (is_same) continue;
-      fail("cannot-repeat", fmt::format("{}.{} was {} in the run, and would be another", module, name, value.dump()),
+      fail("cannot-repeat", fmt::format("{}.{} was {} in the run, and would be another", module, name, printed_json(value, -1)),
            SourcePlace::named(place), "give the scenario file instead, with the flags of the run");
     }
   }

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 #include "tools/results/output_file.hpp"
 
 namespace weft {
@@ -53,6 +54,19 @@ std::string text_in(const nlohmann::json& json, const char* name) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+std::string sampling_text(const Study& study) {
+  if (!study.listed.empty()) return "LISTED";
+  switch (study.sampling) {
+    case Sampling::grid:
+      return "GRID";
+    case Sampling::one_at_a_time:
+      return "ONE_AT_A_TIME";
+    case Sampling::latin_hypercube:
+      return "LATIN_HYPERCUBE";
+  }
+  return "";
+}
+
 /// Of study.json.
 std::string description_of(const Study& study) {
   nlohmann::ordered_json json = {{"name", study.name},
@@ -60,10 +74,13 @@ std::string description_of(const Study& study) {
                                  {"file", study.file},
                                  {"digest", study.digest},
                                  {"settings", study.names()},
+                                 {"sampling", sampling_text(study)},
+                                 {"axes", nlohmann::ordered_json::array()},
                                  {"metrics", nlohmann::ordered_json::array()},
                                  {"replicates", study.replicates}};
+  for (const StudyAxis& axis : study.axes) json["axes"].push_back(axis.names);
   for (const StudyMetric& metric : study.metrics) json["metrics"].push_back({{"name", metric.name}, {"unit", unit_of(metric)}});
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return printed_json(json) + "\n";
 }
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
@@ -131,7 +148,7 @@ void StudyFolder::add(std::size_t number, const StudyRecord& record) const {
       json["values"].push_back(value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json());
     json["notes"] = record.notes;
   }
-  write_file(path_of(number), json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  write_file(path_of(number), printed_json(json) + "\n");
 }
 
 void StudyFolder::write_table(const Study& study, const std::vector<StudyPoint>& points,

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/counted.hpp"
+#include "core/text/printed_json.hpp"
 #include "tools/calibrate/fitted_profile.hpp"
 
 namespace weft {
@@ -142,7 +143,7 @@ std::string calibration_json(const CalibrationProfile& profile, const Calibratio
   json["outliers"] = profile.outliers;
   json["runs"] = profile.runs;
   json["wall_time_s"] = wall_time_s;
-  return json.dump(2) + "\n";
+  return printed_json(json) + "\n";
 }
 
 void list_times(const char* what, const std::vector<std::size_t>& which, const MeasuredTables& measured,

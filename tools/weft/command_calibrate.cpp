@@ -16,6 +16,7 @@
 #include "calibration/profile.hpp"
 #include "calibration/search.hpp"
 #include "core/text/counted.hpp"
+#include "core/text/printed_json.hpp"
 #include "tools/calibrate/calibration_cases.hpp"
 #include "tools/calibrate/calibrator.hpp"
 #include "tools/calibrate/fit_page.hpp"
@@ -187,7 +188,7 @@ std::string write_calibration_report(const std::string& folder, const Calibratio
   make_folder(folder, "--report");
   CsvFile times(std::filesystem::path(folder) / "times.csv", times_table_header, OutputFile::Packing::none, "--report");
   write_times_table(times, all, result);
-  return write_report_data(folder, calibration_data_file, json.dump(2) + "\n").string();
+  return write_report_data(folder, calibration_data_file, printed_json(json) + "\n").string();
 }
 
 CalibrationOptions options_of(CalibrateOptions& options, SearchWatch& watch) {

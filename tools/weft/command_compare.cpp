@@ -14,6 +14,7 @@
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
+#include "core/text/printed_json.hpp"
 #include "tools/compare/comparison.hpp"
 #include "tools/report/report_page.hpp"
 #include "tools/results/output_file.hpp"
@@ -89,7 +90,7 @@ class Sides {
 };
 
 int carry_out_compare(const CompareFlags& flags) {
-  if (flags.report) check_report_place(flags.out);
+  if (flags.report) check_report_place(flags.out, "comparison.json", "--out");
   const ComparisonLimits limits{.threshold = share_of(flags.threshold), .figures = flags.metrics};
   if (!flags.out.empty()) make_folder(flags.out);
   Sides sides(flags);
@@ -102,9 +103,7 @@ int carry_out_compare(const CompareFlags& flags) {
     return exit_interrupted;
   }
   const Comparison comparison = compare(a, b, limits);
-  const auto json_text = [&] {
-    return comparison_json(a, b, comparison).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  };
+  const auto json_text = [&] { return printed_json(comparison_json(a, b, comparison)) + "\n"; };
   if (!flags.out.empty()) {
     OutputFile file(std::filesystem::path(flags.out) / "comparison.json");
     file.write(json_text());

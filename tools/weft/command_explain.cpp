@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 #include "tools/explain/explanation.hpp"
 #include "tools/report/report_page.hpp"
 #include "tools/report/run_folder.hpp"
@@ -68,7 +69,8 @@ void check_report(const ExplainFlags& flags) {
 /// explanation.json and report.html of the run.
 std::string add_to_report(const Explanation& explanation, const std::filesystem::path& run) {
   const std::string fingerprint = results_text(read_results_json(run / "summary.json"), "fingerprint");
-  return write_report_data(run, explanation_data_file, explanation_json_of_run(explanation, fingerprint).dump(2) + "\n").string();
+  return write_report_data(run, explanation_data_file, printed_json(explanation_json_of_run(explanation, fingerprint)) + "\n")
+      .string();
 }
 
 int carry_out_explain(const ExplainFlags& flags) {
@@ -96,7 +98,7 @@ int carry_out_explain(const ExplainFlags& flags) {
     for (const std::string& note : explanation.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   }
   if (!flags.out.empty()) write_tables(explanation, flags.out);
-  std::cout << (flags.json ? explanation_json(explanation).dump(2) + "\n" : explanation_page(explanation));
+  std::cout << (flags.json ? printed_json(explanation_json(explanation)) + "\n" : explanation_page(explanation));
   if (!flags.json && !flags.out.empty()) std::cout << fmt::format("\ntables in {}/\n", flags.out);
   if (flags.report) {
     const std::string report = add_to_report(explanation, flags.run);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "calibration/search.hpp"
+#include "core/text/printed_json.hpp"
 #include "host/collectives/collective.hpp"
 #include "host/collectives/collective_library.hpp"
 #include "host/collectives/collective_rules.hpp"
@@ -214,7 +215,7 @@ void print_json(const std::vector<ModuleInfo>& modules) {
       json.back()["values"].push_back({{"name", value.name}, {"value", value.value}, {"origin", value.origin}});
     }
   }
-  std::cout << json.dump(2) << "\n";
+  std::cout << printed_json(json) << "\n";
 }
 
 /// A line for each: kind, name, and the first sentence of its summary.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 #include "host/op_times/external_times.hpp"
 #include "host/op_times/regressor_search.hpp"
 #include "host/op_times/regressor_times.hpp"
@@ -94,7 +95,7 @@ int fit(const OptimesFlags& flags) {
   file.write(profile->to_text());
   file.commit();
   if (flags.json) {
-    std::cout << profile_json(*profile).dump(2) << "\n";
+    std::cout << printed_json(profile_json(*profile)) << "\n";
   } else {
     std::cout << profile_table(*profile) << "profile in " << flags.out << "\n";
   }
@@ -119,7 +120,7 @@ int show(const OptimesFlags& flags) {
     }
   }
   if (flags.json) {
-    std::cout << profile_json(profile).dump(2) << "\n";
+    std::cout << printed_json(profile_json(profile)) << "\n";
   } else if (flags.op.empty()) {
     std::cout << profile_table(profile);
   } else {
@@ -233,7 +234,7 @@ ShownTime predicted(const OptimesFlags& flags) {
 int predict(const OptimesFlags& flags) {
   const ShownTime shown = predicted(flags);
   if (flags.json) {
-    std::cout << shown_time_json(shown).dump(2) << "\n";
+    std::cout << printed_json(shown_time_json(shown)) << "\n";
   } else {
     std::cout << shown_time_text(shown);
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/text/printed_json.hpp"
 #include "tools/weft/memory_flags.hpp"
 #include "tools/weft/memory_text.hpp"
 #include "tools/weft/project_commands.hpp"
@@ -24,10 +25,11 @@ int project_memory_command(const ProjectMemoryFlags& flags) {
   const ProjectedMemory projected = projected_memory(flags.memory);
   const MemoryReport& report = projected.report;
   if (projected.primus) {
-    std::cout << (flags.json ? primus_json(report, *projected.primus).dump(2) + "\n" : primus_page(report, *projected.primus));
+    std::cout << (flags.json ? printed_json(primus_json(report, *projected.primus)) + "\n"
+                             : primus_page(report, *projected.primus));
     return exit_done;
   }
-  std::cout << (flags.json ? memory_json(report).dump(2) + "\n" : memory_page(report));
+  std::cout << (flags.json ? printed_json(memory_json(report)) + "\n" : memory_page(report));
   return report.fit() == MemoryFit::out_of_memory ? exit_no : exit_done;
 }
 

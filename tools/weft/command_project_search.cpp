@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/text/printed_json.hpp"
 #include "tools/report/report_page.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/project_commands.hpp"
@@ -64,9 +65,10 @@ int search(const ProjectSearchFlags& flags) {
   page.result = &found.result;
   page.shown = flags.shown;
   page.operations = found.operations;
-  std::cout << (flags.json ? search_json(page).dump(2) + "\n" : search_page(page));
+  std::cout << (flags.json ? printed_json(search_json(page)) + "\n" : search_page(page));
   if (!flags.report.empty()) {
-    const std::string report = write_report_data(flags.report, plan_search_data_file, search_json(page).dump(2) + "\n").string();
+    const std::string report =
+        write_report_data(flags.report, plan_search_data_file, printed_json(search_json(page)) + "\n").string();
     if (!flags.json) std::cout << "report in " << report << "\n";
   }
   return found.result.plans.empty() ? exit_no : exit_done;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 #include "tools/report/report_page.hpp"
 #include "tools/weft/benchmark_flags.hpp"
 #include "tools/weft/memory_flags.hpp"
@@ -57,7 +58,7 @@ std::string write_projection_report(const ProjectTrainingFlags& flags, const std
   nlohmann::ordered_json json = {{"projections", nlohmann::ordered_json::array()}, {"memory", nlohmann::ordered_json::array()}};
   for (const TrainingProjection& projection : projections) json["projections"].push_back(training_json(projection));
   for (const std::string& cluster : flags.training.clusters) json["memory"].push_back(memory_on(flags.training, cluster));
-  return write_report_data(flags.report, projection_data_file, json.dump(2) + "\n").string();
+  return write_report_data(flags.report, projection_data_file, printed_json(json) + "\n").string();
 }
 
 int project(const ProjectTrainingFlags& flags) {
@@ -72,7 +73,7 @@ int project(const ProjectTrainingFlags& flags) {
   if (flags.json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const TrainingProjection& projection : projections) json.push_back(training_json(projection));
-    std::cout << (projections.size() == 1 ? json.front() : json).dump(2) << "\n";
+    std::cout << printed_json(projections.size() == 1 ? json.front() : json) << "\n";
   } else {
     std::cout << (projections.size() == 1 ? training_page(projections.front()) : clusters_page(projections));
   }

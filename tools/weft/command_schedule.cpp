@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/schedule_text.hpp"
 #include "tools/weft/validators.hpp"
@@ -102,7 +103,7 @@ int show_all(const ScheduleFlags& flags, const PipelineSizes& sizes) {
   }
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const NamedSchedule& named : all) json.push_back(schedule_json(named, false));
-  std::cout << json.dump(2) << "\n";
+  std::cout << printed_json(json) << "\n";
   return exit_done;
 }
 
@@ -116,7 +117,7 @@ int show_schedule(const ScheduleFlags& flags) {
   }
   if (!flags.trace.empty()) write_schedule_trace(named, flags.trace);
   if (flags.json) {
-    std::cout << schedule_json(named, true).dump(2) << "\n";
+    std::cout << printed_json(schedule_json(named, true)) << "\n";
   } else {
     std::cout << schedule_page(named);
   }

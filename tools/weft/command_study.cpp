@@ -18,6 +18,7 @@
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/plain_number.hpp"
+#include "core/text/printed_json.hpp"
 #include "core/values/units.hpp"
 #include "tools/report/report_page.hpp"
 #include "tools/study/captured_command.hpp"
@@ -99,7 +100,7 @@ int carry_out_study(const StudyFlags& flags) {
   options.threads = flags.threads;
   options.interrupt = &interrupt_flag();
   take_share(flags.points, options);
-  if (flags.report) check_report_place(options.out);
+  if (flags.report) check_report_place(options.out, "study.json", "--out");
   if (!flags.time_limit.empty()) {
     const ParsedQuantity<Duration> limit = parse_duration(flags.time_limit);
     if (!limit.value || *limit.value <= Duration::zero()) {
@@ -123,7 +124,7 @@ int carry_out_study(const StudyFlags& flags) {
   if (!flags.quiet) {
     for (const std::string& note : study_notes(result)) std::fprintf(stderr, "note: %s\n", note.c_str());
   }
-  std::cout << (flags.json ? study_json(study, result).dump(2) + "\n" : study_page(study, result));
+  std::cout << (flags.json ? printed_json(study_json(study, result)) + "\n" : study_page(study, result));
   if (interrupt_flag()) {
     std::fprintf(stderr, "interrupted: %s had not ended; --resume goes on\n", counted(result.missing(), "run", "runs").c_str());
     return exit_interrupted;
@@ -132,13 +133,19 @@ int carry_out_study(const StudyFlags& flags) {
     if (result.is_out_of_time) {
       std::cout << fmt::format("\ntime is up: {} had not ended; --resume goes on\n", counted(result.missing(), "run", "runs"));
     }
-    std::cout << (result.missing() > 0 && !result.is_out_of_time
-                      ? fmt::format("\n{} of other shares are missing; {}/study.csv comes with the last one\n",
-                                    counted(result.missing(), "run", "runs"), options.out)
-                      : fmt::format("\nresults in {}/study.csv\n", options.out));
+    if (result.is_out_of_time && result.ended() == 0) {
+      std::cout << fmt::format("no run has ended, so that there is no {}/study.csv yet\n", options.out);
+    } else if (result.missing() > 0 && !result.is_out_of_time) {
+      std::cout << fmt::format("\n{} of other shares are missing; {}/study.csv comes with the last one\n",
+                               counted(result.missing(), "run", "runs"), options.out);
+    } else {
+      std::cout << fmt::format("\nresults in {}/study.csv\n", options.out);
+    }
   }
   // Of several shares the one that ends last has all of them.
-  if (flags.report && std::filesystem::exists(std::filesystem::path(options.out) / "study.csv")) {
+  const bool has_table = std::filesystem::exists(std::filesystem::path(options.out) / "study.csv");
+  if (flags.report && !has_table) std::fputs("note: there is no report yet, as there is no study.csv\n", stderr);
+  if (flags.report && has_table) {
     const std::string report = write_report(options.out).string();
     if (!flags.json) std::cout << fmt::format("report in {}\n", report);
   }

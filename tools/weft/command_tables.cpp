@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/printed_json.hpp"
 #include "tools/results/tables.hpp"
 #include "tools/weft/commands.hpp"
 
@@ -47,7 +48,7 @@ void print_json(const std::vector<TableDescription>& tables) {
       columns.push_back({{"name", column.name}, {"unit", column.unit}, {"meaning", column.meaning}});
     json.push_back({{"file", table.info.file}, {"meaning", table.info.meaning}, {"when", table.info.when}, {"columns", columns}});
   }
-  std::cout << json.dump(2) << "\n";
+  std::cout << printed_json(json) << "\n";
 }
 
 void print(const std::vector<TableDescription>& tables) {

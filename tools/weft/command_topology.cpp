@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "core/text/printed_json.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
@@ -134,7 +135,7 @@ nlohmann::ordered_json to_json(const TopologySummary& summary) {
 int show_summary(const Topology& topology, bool as_json) {
   const TopologySummary summary = summarize(topology);
   if (as_json) {
-    std::cout << to_json(summary).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    std::cout << printed_json(to_json(summary)) << "\n";
   } else {
     std::cout << to_text(summary);
   }
@@ -172,7 +173,7 @@ int partition(const TopologyFlags& flags) {
   for (const PartitionSummary::Lp& lp : summary.lps) {
     json["sizes"].push_back({{"lp", lp.id.index()}, {"hosts", lp.hosts}, {"switches", lp.switches}, {"cables_out", lp.cables_out}});
   }
-  std::cout << json.dump(2) << "\n";
+  std::cout << printed_json(json) << "\n";
   return exit_done;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/text/printed_json.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
@@ -84,7 +85,7 @@ nlohmann::ordered_json to_json(const WorkloadSummary& summary) {
 void print(const Workload& workload, bool as_json) {
   const WorkloadSummary summary = summarise(workload);
   if (as_json) {
-    std::cout << to_json(summary).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    std::cout << printed_json(to_json(summary)) << "\n";
   } else {
     std::cout << to_text(summary);
   }

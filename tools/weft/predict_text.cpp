@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/text/counted.hpp"
+#include "core/text/printed_json.hpp"
 #include "core/text/readable.hpp"
 #include "tools/simulation/operator_snapshot.hpp"
 
@@ -303,7 +304,7 @@ std::string to_json_text(const Forecast& forecast) {
     }
     json["jobs"].push_back(std::move(job));
   }
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return printed_json(json) + "\n";
 }
 
 }  // namespace weft

@@ -131,7 +131,7 @@ class Sinks {
 RequestedOutcome carry_out(RequestedRun wanted, ResultSink* rows, const RunWatch& watch) {
   check_has_folder(wanted);
   wanted.out = with_time(std::move(wanted.out));
-  if (wanted.report) check_report_place(wanted.out);
+  if (wanted.report) check_report_place(wanted.out, summary_file, "--out");
   const auto started = std::chrono::steady_clock::now();
   if (wanted.fast_forward) wanted.flags.settings.push_back(fmt::format("scheduler.fast_forward={}", *wanted.fast_forward));
   const std::optional<Time> until = time_of("--until", wanted.until);

@@ -45,6 +45,19 @@ std::string text_of(const std::optional<MeanInterval>& estimate, const StudyMetr
   return mean + " +- " + (*estimate->half_width > 0 ? number_text(*estimate->half_width, metric, half_width_digits) : "0");
 }
 
+/// The largest half of an interval, as a share of its mean, of those that were to be smaller.
+std::string imprecision_of(const Study& study, const StudyResult& result, std::size_t point) {
+  double largest = 0;
+  for (std::size_t metric = 0; metric < study.metrics.size(); ++metric) {
+    const std::vector<std::size_t>& chosen = study.stop->metrics;
+    if (!chosen.empty() && std::ranges::find(chosen, metric) == chosen.end()) continue;
+    const std::optional<MeanInterval> interval = mean_interval(values_of(study, result, point, metric));
+    if (interval && interval->half_width && interval->mean != 0)
+      largest = std::max(largest, *interval->half_width / std::abs(interval->mean));
+  }
+  return largest > study.stop->precision ? fmt::format("not precise enough: {:.2g} %", 100 * largest) : "";
+}
+
 std::string fate_of(const Study& study, const StudyResult& result, std::size_t point) {
   std::uint64_t counted = 0;
   std::uint64_t failed = 0;
@@ -57,7 +70,7 @@ std::string fate_of(const Study& study, const StudyResult& result, std::size_t p
   }
   if (failed > 0) return failed == counted ? "failed" : fmt::format("{} failed", failed);
   if (missing > 0) return missing == counted ? "not run" : fmt::format("{} not run", missing);
-  return "";
+  return study.stop ? imprecision_of(study, result, point) : "";
 }
 
 std::uint64_t runs_of(const Study& study, const StudyResult& result, std::size_t point) {

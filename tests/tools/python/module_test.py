@@ -254,7 +254,11 @@ class Mistakes(FromTheRoot):
     def test_in_numbers(self):
         self.refused("out-of-range", "a whole number from 1 to 1024", lambda: weft.run(QUICKSTART, threads=0))
         self.refused("out-of-range", "a whole number from 0 up", lambda: weft.run(QUICKSTART, seed=-1))
+        self.refused("out-of-range", "a whole number from 0 up", lambda: weft.run(QUICKSTART, seed=2**64))
         self.refused("out-of-range", "a whole number from 1 up", lambda: weft.run(QUICKSTART, iterations=2.5))
+        self.refused("out-of-range", "a whole number from 1 up", lambda: weft.run(QUICKSTART, iterations=2**70))
+        self.refused("out-of-range", "a whole number from 0 up", lambda: weft.run(QUICKSTART, fast_forward=2**70))
+        self.refused("bad-value", 'a time has a unit: "5s"', lambda: weft.run(QUICKSTART, until=5))
         self.refused("out-of-range", "a number from 0 to 0.9", lambda: weft.calibrate(
             QUICKSTART, measured="measured.csv", fit=["flow.wqe_latency"], hold_out=1))
 
@@ -262,6 +266,8 @@ class Mistakes(FromTheRoot):
         self.refused("missing-flag", "nothing to run", weft.run)
         self.refused("missing-flag", "one question at a time", lambda: weft.predict("snapshot.textproto"))
         self.refused("no-snapshot", "has no snapshot", lambda: weft.predict(weft.run(two_ranks()), drain="host0"))
+        self.refused("missing-flag", "one cluster at a time", lambda: weft.predict(drain="host0"))
+        self.refused("unused-flag", "at says something about nodes", lambda: weft.predict("s.textproto", drain="host0", at="2026-01-01"))
         self.refused("missing-flag", "no folder", lambda: weft.run(two_ranks(), trace=True))
         with self.assertRaisesRegex(weft.InputError, "no_such_model"):
             weft.project.memory("no_such_model", "llama3_8b_nemo")
@@ -404,12 +410,31 @@ class Studies(FromTheRoot):
                            metrics=["makespan_s"])
         self.assertEqual(list(weft.study(study).frame["replicate"]), [0, 1, 2, 0, 1, 2])
 
+    def test_have_prices_by_a_path_from_the_current_folder(self):
+        study = weft.Study("tools/examples/studies/oversubscription_price/scenario.textproto", axes={"rail_optimized.spines": [2]},
+                           prices="tools/examples/studies/oversubscription_price/prices.textproto", metrics=["prices.fabric_cost"])
+        self.assertGreater(weft.study(study).frame["prices.fabric_cost"][0], 0)
+
     def test_may_have_ranges_and_points(self):
+        one = weft.Study(two_ranks(), axes={"flow.queue_pairs": [1]}, metrics="makespan_s", seed=2**63 - 1, replicates=2)
+        frame = weft.study(one).frame
+        self.assertEqual(int(frame["seed"][1]), 2**63)
+        self.assertGreater(frame["makespan_s"][0], 0)
         ranged = weft.Study(QUICKSTART, axes={"flow.wqe_latency": weft.Range(1, 4, "us", values=3, scale="log")},
                             metrics=["makespan_s"], sampling="one_at_a_time")
         self.assertEqual(list(weft.study(ranged).frame["flow.wqe_latency"]), ["1us", "2us", "4us"])
         listed = weft.Study(QUICKSTART, points=[{"flow.queue_pairs": 1}, {"flow.wqe_latency": "2us"}], metrics=["makespan_s"])
         self.assertEqual(list(weft.study(listed).frame["flow.queue_pairs"]), ["1", ""])
+
+
+class Forecasts(FromTheRoot):
+    def test_of_a_cluster_under_slurm_are_those_of_the_command(self):
+        cases = Path("tests/golden/cases/predict_slurm_start").resolve()
+        nodes, jobs = str(cases / "nodes.txt"), f"{cases / 'queue.json'}:squeue"
+        told = weft.predict(nodes=nodes, jobs=jobs, start="5", limit_share=0.7)
+        self.assertEqual(told.data, weft_calls.command_json(
+            PROGRAM, "predict", f"--nodes={nodes}", f"--jobs={jobs}", "--start=5", "--limit-share=0.7"))
+        self.assertTrue(any(note.startswith("the instant is") for note in told.notes))
 
 
 class Documentation(unittest.TestCase):

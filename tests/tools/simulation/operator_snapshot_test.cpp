@@ -139,6 +139,14 @@ TEST_F(OperatorSnapshots, GpusInUseOfJobsThatTheListLacksStayTaken) {
   EXPECT_EQ(gpus_out(snapshot), (std::vector<std::uint32_t>{12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}));
 }
 
+TEST_F(OperatorSnapshots, ListsAreNotOlderThanAMonth) {
+  OperatorFlags all = flags(node("a", "State=MIXED"), running("1", "02:00:00", 4, "a"));
+  all.at = "2026-12-20T00:00:00";
+  EXPECT_EQ(read_operator_snapshot(all).snapshot.jobs.size(), 1U);
+  all.at = "2200-01-01T00:00:00";
+  EXPECT_EQ(error_code_of([&] { read_operator_snapshot(all); }), "out-of-range");
+}
+
 TEST_F(OperatorSnapshots, JobsNeedAFormat) {
   OperatorFlags asked = flags(node("a", "State=IDLE"), waiting("1", "01:00:00", 8));
   asked.jobs = asked.jobs.substr(0, asked.jobs.find(':'));

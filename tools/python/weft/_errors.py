@@ -55,14 +55,23 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
 
 
 def check_number(name: str, value: Any, least: float, most: float = float("inf"), whole: bool = True) -> Any:
-    """`value`, if it is a number in this range."""
+    """`value`, if it is a number in this range; whole ones have 63 bits unless `most` is larger."""
+    if whole and most == float("inf"):
+        most = 2**63 - 1
     kind = numbers.Integral if whole else numbers.Real
     if isinstance(value, kind) and not isinstance(value, bool) and least <= value <= most:
         return value
-    wanted = f"{'a whole number' if whole else 'a number'} from {least} {'up' if most == float('inf') else f'to {most}'}"
+    wanted = f"{'a whole number' if whole else 'a number'} from {least} {'up' if most in (float('inf'), 2**63 - 1, 2**64 - 1) else f'to {most}'}"
     raise input_error("out-of-range", f"{name} is {value!r}", name, wanted)
 
 
 def check_if_given(name: str, value: Any, least: float, most: float = float("inf"), whole: bool = True) -> Any:
     """The same for a number that may be left out."""
     return None if value is None else check_number(name, value, least, most, whole)
+
+
+def check_time(name: str, value: Any) -> str:
+    """A text with a unit, or none."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise input_error("bad-value", f"{name} is {value!r}", name, f'a time has a unit: "{value}s"')

@@ -308,7 +308,7 @@ def run_flags(
     flags.iterations = check_if_given("iterations", iterations, 1)
     flags.hosts = check_if_given("hosts", hosts, 1, _UINT32_MAX)
     flags.gpus_per_host = check_if_given("gpus_per_host", gpus_per_host, 1, _UINT32_MAX)
-    flags.seed = check_if_given("seed", seed, 0)
+    flags.seed = check_if_given("seed", seed, 0, 2**64 - 1)
     flags.scheduler, flags.placement = scheduler or "", placement or ""
     _fill_workload_options(flags, options)
     _fill_jobs_options(flags, dict(jobs_options or {}))
@@ -329,13 +329,13 @@ def _fill_workload_options(flags: _native.RunFlags, options: dict[str, Any]) -> 
 
 
 def _fill_jobs_options(flags: _native.RunFlags, options: dict[str, Any]) -> None:
-    names = ("strict", "time_zone", "throughputs", "gpu_type", "skip_larger_jobs")
+    names = ("strict", "time_zone", "throughputs", "gpu_type", "limit_share", "skip_larger_jobs")
     for name, value in options.items():
         check_choice("jobs_options", name, names)
         if name == "skip_larger_jobs":
             flags.skip_larger_jobs = value
         else:
-            setattr(flags.jobs_options, name, os.fspath(value) if name == "throughputs" else value)
+            setattr(flags.jobs_options, name, os.fspath(value) if name == "throughputs" else str(value) if name == "limit_share" else value)
 
 
 def as_list(value: Union[None, str, "os.PathLike[str]", Iterable[Any]]) -> list[Any]:

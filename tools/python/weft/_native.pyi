@@ -21,6 +21,24 @@ class JobTraceOptions:
     time_zone: str
     throughputs: str
     gpu_type: str
+    limit_share: str
+
+class Forecasting:
+    drain: str
+    start: str
+    horizon: str
+    threads: int
+
+class OperatorFlags:
+    nodes: str
+    jobs: str
+    scenario: str
+    topology: str
+    scheduler: str
+    placement: str
+    at: str
+    settings: list[str]
+    jobs_options: JobTraceOptions
 
 class RunFlags:
     scenario: str
@@ -194,4 +212,5 @@ def calibrate(wanted: RequestedFit, progress: Progress) -> FinishedFit: ...
 def project_memory(flags: MemoryFlags) -> tuple[str, str]: ...
 def project_training(flags: TrainingFlags, progress: Progress) -> tuple[str, str]: ...
 def project_search(flags: SearchFlags, shown: int, progress: Progress) -> tuple[str, str]: ...
-def predict(snapshot: str, drain: str, start: str, horizon: str, settings: list[str], threads: int) -> dict[str, Any]: ...
+def predict(snapshot: str, settings: list[str], asked: Forecasting) -> tuple[str, list[str]]: ...
+def predict_cluster(flags: OperatorFlags, asked: Forecasting) -> tuple[str, list[str]]: ...

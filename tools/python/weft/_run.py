@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Union
 
 from . import _frames, _native
-from ._errors import check_choice, check_if_given, check_number
+from ._errors import check_choice, check_if_given, check_number, check_time
 from ._inputs import PathLike, Scenario, Settings, Topology, Workload, run_flags
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def run(
         scheduler, placement: names of ``weft modules``.
         seed: of every random choice.
         workload_options: of the reader of ``workload``: ranks, iteration, process_groups, time_unit, as_recorded, scale_group.
-        jobs_options: of the reader of ``jobs``: strict, time_zone, throughputs, gpu_type, skip_larger_jobs.
+        jobs_options: of the reader of ``jobs``: strict, time_zone, throughputs, gpu_type, limit_share, skip_larger_jobs.
         threads: worker threads; results do not depend on them.
         fast_forward: simulate so many iterations whenever a job starts or ends, and let jobs go on at that pace.
         zeta: entities closer than this share a logical process: "auto", "table" or a duration.
@@ -174,14 +174,15 @@ def run(
         workload_options=workload_options, jobs_options=jobs_options)
     wanted.fast_forward = check_if_given("fast_forward", fast_forward, 0)
     wanted.threads, wanted.zeta = check_number("threads", threads, 1, 1024), zeta
-    wanted.until, wanted.snapshot, wanted.sample = until or "", snapshot or "", sample or ""
+    wanted.until, wanted.snapshot, wanted.sample = (
+        check_time(name, time) for name, time in (("until", until), ("snapshot", snapshot), ("sample", sample)))
     wanted.profile = os.fspath(profile) if profile is not None else ""
     wanted.align, wanted.take_transferred = align, take_transferred
     wanted.no_flow_comparison = not flow_comparison
     wanted.out = os.fspath(out) if out is not None else ""
     wanted.flows_csv = check_choice("flow_rows", flow_rows, ("auto", "whole", "off"))
     wanted.report = report
-    wanted.trace, wanted.trace_size, wanted.trace_ranks = trace, trace_size, check_number("trace_ranks", trace_ranks, 1)
+    wanted.trace, wanted.trace_size, wanted.trace_ranks = trace, trace_size, check_number("trace_ranks", trace_ranks, 1, 2**32 - 1)
     return RunResult(_native.run(wanted, flow_rows, progress))
 
 

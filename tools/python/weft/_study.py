@@ -105,7 +105,7 @@ class Study(_Held):
         sampling: str = "grid",
         samples: Optional[int] = None,
         points: Sequence[Settings] = (),
-        metrics: Sequence[Union[str, Mapping[str, Any]]],
+        metrics: Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]],
         replicates: Optional[int] = None,
         seed: Optional[int] = None,
         name: Optional[str] = None,
@@ -127,7 +127,7 @@ class Study(_Held):
         listed = [_axis(key, values) for key, values in axes.items()] if isinstance(axes, Mapping) else [dict(one) for one in axes]
         fields = {"name": name, "question": question, "base": base, "axis": listed, "sampling": sampling, "samples": samples,
                   "point": [{"set": dict(point)} for point in points], "replicates": replicates, "seed": seed,
-                  "metric": [_metric(metric) for metric in metrics], **_plain(more)}
+                  "metric": [_metric(metric) for metric in ([metrics] if isinstance(metrics, (str, Mapping)) else metrics)], **_plain(more)}
         self._text = _native.message_text("study", fields, "Study")
 
     def to_text(self) -> str:
@@ -220,6 +220,7 @@ def study(
     """
     path = study._path() if isinstance(study, Study) else os.fspath(study)
     part, parts = (1, 1) if share is None else share
+    check_number("share", part, 1, 2**32 - 1), check_number("share", parts, 1, 2**32 - 1)
     if not 1 <= part <= parts:
         raise input_error("bad-value", f"share is {share!r}", "share", "(2, 5) is every fifth run, from the second on")
     folder = Folder() if out is None else None
