@@ -70,6 +70,12 @@ std::vector<std::string> RunManifest::input_paths() const {
   return paths;
 }
 
+std::vector<std::pair<std::string, std::string>> RunManifest::input_hashes() const {
+  std::vector<std::pair<std::string, std::string>> hashes;
+  for (const Input& input : inputs_) hashes.emplace_back(input.path, input.sha256);
+  return hashes;
+}
+
 std::string RunManifest::to_json() const {
   nlohmann::ordered_json json;
   for (const Fact& fact : facts_) {

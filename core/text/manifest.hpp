@@ -38,6 +38,8 @@ class RunManifest {
 
   /// Of all inputs, as they were given.
   std::vector<std::string> input_paths() const;
+  /// Likewise, with the SHA-256 of each in hexadecimal digits.
+  std::vector<std::pair<std::string, std::string>> input_hashes() const;
   /// JSON, indented, keys in order of insertion, with a final newline.
   std::string to_json() const;
 

@@ -53,11 +53,11 @@ std::optional<MeanInterval> mean_interval(std::span<const double> values) {
 }
 
 std::optional<double> welch_p_value(std::span<const double> a, std::span<const double> b) {
-  if (a.empty() || b.empty() || (a.size() < 2 && b.size() < 2)) return std::nullopt;
+  if (a.size() < 2 || b.size() < 2) return std::nullopt;
   const Moments of_a = moments_of(a);
   const Moments of_b = moments_of(b);
   const double variance = of_a.variance_of_mean + of_b.variance_of_mean;
-  const auto part = [](const Moments& of) { return of.count < 2 ? 0 : of.variance_of_mean * of.variance_of_mean / (of.count - 1); };
+  const auto part = [](const Moments& of) { return of.variance_of_mean * of.variance_of_mean / (of.count - 1); };
   const double parts = part(of_a) + part(of_b);
   const double degrees = parts > 0 ? variance * variance / parts : 1;
   return two_sided(of_a.mean - of_b.mean, variance, degrees, std::max(std::abs(of_a.mean), std::abs(of_b.mean)));

@@ -23,8 +23,8 @@ struct MeanInterval {
 std::optional<MeanInterval> mean_interval(std::span<const double> values);
 
 /// How likely means are to differ as much as these if nothing but chance tells them apart (two
-/// sides). None where neither side has two values, and chance cannot be told. Where both sides vary
-/// by nothing: 1 of equal means, 0 of others.
+/// sides). None unless both sides have two values: else chance cannot be told. Where both sides
+/// vary by nothing: 1 of equal means, 0 of others.
 std::optional<double> welch_p_value(std::span<const double> a, std::span<const double> b);
 
 /// The same of values that belong together pair by pair, such as runs of equal seeds (Student's

@@ -106,7 +106,7 @@ void bind_studies(py::module_& module) {
       .def("json",
            [](const FinishedStudy& finished) { return text_of(printed_json(study_json(finished.study, finished.result), -1)); })
       .def_property_readonly("names", [](const FinishedStudy& finished) { return finished.study.names(); })
-      .def_property_readonly("notes", [](const FinishedStudy& finished) { return study_notes(finished.result); })
+      .def_property_readonly("notes", [](const FinishedStudy& finished) { return study_notes(finished.study, finished.result); })
       .def_property_readonly("failed", [](const FinishedStudy& finished) { return finished.result.failed(); })
       .def_property_readonly("missing", [](const FinishedStudy& finished) { return finished.result.missing(); });
   module.def(

@@ -130,6 +130,10 @@ std::optional<StudyRecord> StudyFolder::record(std::size_t number) const {
   if (const auto notes = json.find("notes"); notes != json.end() && notes->is_array()) {
     for (const nlohmann::json& note : *notes) record.notes.push_back(note.is_string() ? note.get<std::string>() : "");
   }
+  if (const auto inputs = json.find("inputs"); inputs != json.end() && inputs->is_object()) {
+    for (const auto& [path, hash] : inputs->items())
+      record.inputs.emplace_back(path, hash.is_string() ? hash.get<std::string>() : "");
+  }
   for (const nlohmann::json& value : *values) {
     if (!value.is_number() && !value.is_null()) return std::nullopt;
     record.values.push_back(value.is_number() ? std::optional(value.get<double>()) : std::nullopt);
@@ -147,6 +151,8 @@ void StudyFolder::add(std::size_t number, const StudyRecord& record) const {
     for (const std::optional<double>& value : record.values)
       json["values"].push_back(value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json());
     json["notes"] = record.notes;
+    json["inputs"] = nlohmann::ordered_json::object();
+    for (const auto& [path, hash] : record.inputs) json["inputs"][path] = hash;
   }
   write_file(path_of(number), printed_json(json) + "\n");
 }

@@ -31,6 +31,8 @@ struct StudyRecord {
   std::string fingerprint;
   std::vector<std::optional<double>> values;  ///< by metric; empty if it failed
   std::vector<std::string> notes;             ///< of its inputs and of its end
+  /// Of all that it read: path and SHA-256.
+  std::vector<std::pair<std::string, std::string>> inputs;
 
   bool has_failed() const { return !error.empty(); }
 };

@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "core/check.hpp"
 #include "core/engine/parallel_loop.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/text/manifest.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
@@ -70,6 +73,7 @@ std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point
     if (summary.interrupted) return std::nullopt;
     record.fingerprint = summary.fingerprint;
     record.values = sink.values(summary, machine_figures_of(summary, loaded.count()), prices);
+    record.inputs = scenario.manifest.input_hashes();
     record.notes = scenario.assumptions;
     record.notes.insert(record.notes.end(), summary.notes.begin(), summary.notes.end());
     if (!no_prices.empty()) record.notes.push_back(std::move(no_prices));
@@ -100,6 +104,17 @@ std::uint64_t StudyResult::ended() const {
 
 namespace {
 
+/// "" of a file that is not there any more.
+std::string hash_of(const std::string& path) {
+  try {
+    RunManifest manifest;
+    manifest.add_input("", path, "");
+    return manifest.input_hashes().front().second;
+  } catch (const InputError&) {
+    return "";
+  }
+}
+
 class Runner {
  public:
   Runner(const Study& study, const StudyOptions& options)
@@ -113,6 +128,7 @@ class Runner {
     result_.points = points_of(study_);
     result_.records.resize(result_.points.size());
     look_for_records();
+    drop_what_was_changed();
     progress_.is_total_known = !study_.stop;
     NeededRuns needed = needed_runs(study_, result_.records, is_own());
     for (std::size_t i = 0; i < result_.records.size(); ++i) {
@@ -145,6 +161,23 @@ class Runner {
   void look_for_records() {
     for (std::size_t i = 0; i < result_.records.size(); ++i) {
       if (!result_.records[i]) result_.records[i] = folder_.record(i);
+    }
+  }
+
+  /// Runs whose inputs are others by now are carried out again; what the first point reads is the
+  /// study's own and known not to have changed.
+  void drop_what_was_changed() {
+    std::map<std::string, std::string> hashes;
+    for (std::optional<StudyRecord>& record : result_.records) {
+      if (!record) continue;
+      const auto is_changed = [&](const std::pair<std::string, std::string>& input) {
+        const auto [known, is_new] = hashes.try_emplace(input.first);
+        if (is_new) known->second = hash_of(input.first);
+        return known->second != input.second;
+      };
+      if (std::ranges::none_of(record->inputs, is_changed)) continue;
+      record.reset();
+      ++result_.repeated;
     }
   }
 
@@ -208,7 +241,7 @@ class Runner {
       result_.records[run] = folder_.record(run);
       if (!result_.records[run]) {
         if (is_interrupted()) return;
-        result_.records[run] = StudyRecord{.error = end, .fingerprint = {}, .values = {}, .notes = {}};
+        result_.records[run] = StudyRecord{.error = end, .fingerprint = {}, .values = {}, .notes = {}, .inputs = {}};
         folder_.add(run, *result_.records[run]);
       }
       ++progress_.done;

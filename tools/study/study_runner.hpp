@@ -57,6 +57,7 @@ struct StudyResult {
   std::vector<std::optional<StudyRecord>> records;
   std::vector<bool> counts;  ///< by run, as far as is known
   bool is_out_of_time = false;
+  std::uint64_t repeated = 0;  ///< runs that were there, whose inputs have changed since
 
   std::uint64_t failed() const;
   std::uint64_t missing() const;

@@ -148,8 +148,9 @@ void add_compare_command(CLI::App& app, Action& action) {
       "  weft compare runs/before runs/after --seeds=10\n"
       "  weft compare studies/before studies/after\n"
       "  weft compare cluster.textproto cluster.textproto --set-b=packet.buffer=32MB --seeds=10\n"
-      "Exit status: 0 where no change counts, 1 where one does. With several seeds a change counts if chance makes one as large\n"
-      "less than once in twenty times.");
+      "Exit status: 0 where no change counts, 1 where one does. With several seeds a change counts unless chance makes some of "
+      "the\n"
+      "figures that count change as much more often than once in twenty times (Holm's correction); --metric names few.");
   command->callback([flags, &action] { action = [flags] { return carry_out_compare(*flags); }; });
 }
 

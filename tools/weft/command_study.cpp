@@ -122,7 +122,7 @@ int carry_out_study(const StudyFlags& flags) {
   guard.reset();
   line.clear();
   if (!flags.quiet) {
-    for (const std::string& note : study_notes(result)) std::fprintf(stderr, "note: %s\n", note.c_str());
+    for (const std::string& note : study_notes(study, result)) std::fprintf(stderr, "note: %s\n", note.c_str());
   }
   std::cout << (flags.json ? printed_json(study_json(study, result)) + "\n" : study_page(study, result));
   if (interrupt_flag()) {

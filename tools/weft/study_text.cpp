@@ -125,7 +125,7 @@ std::string study_page(const Study& study, const StudyResult& result) {
   return text;
 }
 
-std::vector<std::string> study_notes(const StudyResult& result) {
+std::vector<std::string> study_notes(const Study& study, const StudyResult& result) {
   constexpr std::size_t notes_max = 20;
   std::vector<std::pair<std::string, std::uint64_t>> counts;
   for (const std::optional<StudyRecord>& record : result.records) {
@@ -140,6 +140,16 @@ std::vector<std::string> study_notes(const StudyResult& result) {
     }
   }
   std::vector<std::string> notes;
+  if (result.repeated > 0)
+    notes.push_back(fmt::format("{} carried out again, as what they read was changed since",
+                                counted(result.repeated, "earlier run was", "earlier runs were")));
+  const bool has_any = result.ended() > result.failed();
+  for (std::size_t metric = 0; metric < study.metrics.size() && has_any && result.missing() == 0; ++metric) {
+    const bool has_value = std::ranges::any_of(result.records, [&](const std::optional<StudyRecord>& record) {
+      return record && !record->has_failed() && record->values[metric];
+    });
+    if (!has_value) notes.push_back(fmt::format("no run has a value of {}", study.metrics[metric].name));
+  }
   for (const auto& [note, count] : counts)
     notes.push_back(count == result.ended() && result.missing() == 0 ? note
                                                                      : fmt::format("{} ({})", note, counted(count, "run", "runs")));

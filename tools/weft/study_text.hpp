@@ -18,7 +18,7 @@ namespace weft {
 /// those may be off (95 %, Student's t).
 std::string study_page(const Study& study, const StudyResult& result);
 /// What runs noted, each once and with how many runs said so; the first twenty.
-std::vector<std::string> study_notes(const StudyResult& result);
+std::vector<std::string> study_notes(const Study& study, const StudyResult& result);
 nlohmann::ordered_json study_json(const Study& study, const StudyResult& result);
 
 /// "array 17: 42 of 200 runs, 8 tasks run, 4 wait (Resources)"

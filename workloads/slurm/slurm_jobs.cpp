@@ -151,7 +151,8 @@ class Collector {
         share.gpus = gpus_in_resources(raw.details[i]);
         share.indices = gpu_indices(raw.details[i]);
         if (share.gpus && share.indices.size() != *share.gpus) share.indices.clear();
-        if (share.gpus == 0U) share.gpus.reset();  // Some versions tell of no GPU where others tell nothing.
+        // Some versions tell of no GPU where others tell nothing.
+        if (share.gpus == 0U) share.gpus.reset();
       }
       if (!share.gpus && hosts->size() == 1) share.gpus = job.gpus;
       job.shares.push_back(std::move(share));

@@ -273,6 +273,10 @@ class Mistakes(FromTheRoot):
             weft.project.memory("no_such_model", "llama3_8b_nemo")
         self.refused("out-of-range", "a whole number from 1 up", lambda: weft.project.search("llama3_8b", "hgx_h100", gpus=0))
         self.refused("missing-flag", "nothing to fit to", lambda: weft.calibrate(QUICKSTART, fit=["flow.wqe_latency"]))
+        self.refused("missing-flag", "nothing to fit to",
+                     lambda: weft.calibrate(QUICKSTART, measured=[], fit=["flow.wqe_latency"]))
+        self.refused("missing-flag", "there is no cluster",
+                     lambda: weft.project.training("llama3_8b", "llama3_8b_nemo", [], gpus=8))
 
 
 class Threads(FromTheRoot):

@@ -168,6 +168,7 @@ TEST_F(Reports, OfAStudyHaveMeansWithIntervals) {
   const std::filesystem::path study = folder_ / "study";
   std::filesystem::create_directory(study);
   std::ofstream(study / "study.json") << R"({"name": "s", "question": "Which?", "settings": ["m.x", "m.y", "m.moves_with_x"],
+    "sampling": "GRID", "axes": [["m.x", "m.moves_with_x"], ["m.y"]],
     "metrics": [{"name": "time_s", "unit": ""}, {"name": "fct_ns", "unit": "ns"}]})";
   std::ofstream(study / "study.csv") << "run,point,replicate,seed,m.x,m.y,m.moves_with_x,time_s,fct_ns,fingerprint,error\n"
                                      << "0,0,0,1,1,a,10,2,1000,f,\n1,0,1,2,1,a,10,4,1000,f,\n"
@@ -176,12 +177,14 @@ TEST_F(Reports, OfAStudyHaveMeansWithIntervals) {
   std::filesystem::create_directory(study / "points");
   std::ofstream(study / "points" / "000000.json") << R"({"values": [2], "notes": ["of all", "of one"]})";
   std::ofstream(study / "points" / "000001.json") << R"({"values": [4], "notes": ["of all"]})";
+  // A run that the stopping rule did not need.
+  std::ofstream(study / "points" / "000006.json") << R"({"values": [9], "notes": ["of none"]})";
   const Json report = Json::parse(report_data(study));
   EXPECT_EQ(report["title"], "Which?");
   const auto notes = std::ranges::find_if(report["sections"], [](const Json& section) { return section["id"] == "notes"; });
   ASSERT_NE(notes, report["sections"].end());
   EXPECT_EQ((*notes)["notes"], (Json{"of all", "of one (in 1 of 2 runs)"}));
-  EXPECT_EQ(table(report, "facts-table")["rows"], Json::parse(R"([["name", "s"], ["question", "Which?"]])"));
+  EXPECT_EQ(table(report, "facts-table")["rows"], Json::parse(R"([["name", "s"], ["question", "Which?"], ["sampling", "GRID"]])"));
   EXPECT_EQ(report["warnings"], Json{"1 of 6 runs failed and count in no mean."});
   const Json line = chart(report, "line-0");
   ASSERT_EQ(line["series"].size(), 2U);
@@ -371,6 +374,25 @@ TEST_F(OtherReports, DrawPlansThatNoneBeats) {
   const Json pareto = chart(data(), "pareto");
   EXPECT_EQ(pareto["series"][0]["values"], (Json{{50.0, 4.0}, {90.0, 1.0}}));
   EXPECT_EQ(pareto["series"][1]["values"], (Json{{95.0, 2.0}}));
+}
+
+// Expectation: samples are points by each axis, in the order of their size; none is taken to follow
+// another, as each has its own values.
+TEST_F(OtherReports, DrawSamplesOfAStudyByEachAxis) {
+  write("study.json",
+        R"({"question": "q", "settings": ["a.time", "b.size"], "sampling": "LATIN_HYPERCUBE", "axes": [["a.time"], ["b.size"]],
+            "metrics": [{"name": "mean_iteration_s", "unit": "s"}]})");
+  write("study.csv",
+        "run,point,replicate,seed,a.time,b.size,mean_iteration_s,fingerprint,error\n0,0,0,1,13.9us,1MB,1,f,\n"
+        "1,1,0,1,900ns,400kB,2,f,\n2,2,0,1,4us,8MB,3,f,\n");
+  const Json report = data();
+  const Json by_time = chart(report, "scatter-0-0");
+  EXPECT_EQ(by_time["x"]["unit"], "s");
+  EXPECT_EQ(by_time["series"][0]["labels"][0], "a.time 13.9us, b.size 1MB");
+  EXPECT_DOUBLE_EQ(by_time["series"][0]["values"][1][0].get<double>(), 900e-9);
+  const Json by_size = chart(report, "scatter-0-1");
+  EXPECT_EQ(by_size["x"]["unit"], "bytes");
+  EXPECT_EQ(by_size["series"][0]["values"], (Json{{1e6, 1.0}, {4e5, 2.0}, {8e6, 3.0}}));
 }
 
 TEST_F(OtherReports, NameFilesOfAStudyWithoutTheirFolder) {

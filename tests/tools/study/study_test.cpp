@@ -253,6 +253,27 @@ TEST_F(Studies, ThreadsSharesAndInterruptionsChangeNothing) {
   EXPECT_EQ(read(first), record);
 }
 
+// Expectation: of two points with topologies of their own, the one whose file changed is carried
+// out again, and the other is not.
+TEST_F(Studies, RunsWhoseInputsHaveChangedAreCarriedOutAgain) {
+  write("first.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }\n");
+  write("second.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }\n");
+  const Study asked = study(
+      std::string("axis { name: \"topology\" value: \"first.textproto\" value: \"second.textproto\" } replicates: 2 ") + metric);
+  run_study(asked, options("out"));
+  const std::string before = table_of("out");
+  write("second.textproto",
+        "builder: \"fat_tree\" set { name: \"k\" value: \"4\" } set { name: \"fabric_rate\" value: \"50Gbps\" }\n");
+  StudyOptions resumed = options("out");
+  resumed.earlier = StudyFolder::Earlier::kept;
+  const StudyResult result = run_study(asked, resumed);
+  EXPECT_EQ(result.repeated, 2U);
+  EXPECT_NE(table_of("out"), before);
+  EXPECT_EQ(result.records[2]->fingerprint, result.records[3]->fingerprint);
+  EXPECT_NE(result.records[0]->fingerprint, result.records[2]->fingerprint);
+  EXPECT_EQ(run_study(asked, resumed).repeated, 0U);
+}
+
 TEST_F(Studies, ARunThatFailsIsARowAndTheOthersGoOn) {
   write("broken.textproto", "topology { builder: \"fat_tree\" set { name: \"k\" value: \"3\" } }\n");
   const Study asked =

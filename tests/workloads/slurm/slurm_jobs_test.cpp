@@ -74,8 +74,9 @@ TEST(SlurmJobs, CountGpusOfARequestByNodeAndTask) {
 
 TEST(SlurmJobs, HoldAllTheirGpusOnTheirOnlyHostWhereItsDetailTellsNone) {
   for (const char* const detail : {R"x([""])x", R"x(["(null)"])x", R"x([])x", R"x(["gpu:2(IDX:0-1)"])x"}) {
-    const SlurmJobs read = squeue(std::string(R"({"submit_time": 1000, "start_time": 1100, "job_state": "RUNNING", "nodes": "gpu001", )") +
-                                  R"("tres_alloc_str": "gres/gpu=2", "job_id": 7, "gres_detail": )" + detail + "}");
+    const SlurmJobs read =
+        squeue(std::string(R"({"submit_time": 1000, "start_time": 1100, "job_state": "RUNNING", "nodes": "gpu001", )") +
+               R"("tres_alloc_str": "gres/gpu=2", "job_id": 7, "gres_detail": )" + detail + "}");
     ASSERT_EQ(read.jobs.at(0).shares.size(), 1U) << detail;
     EXPECT_EQ(read.jobs[0].shares[0].gpus, 2U) << detail;
   }

@@ -119,6 +119,8 @@ def calibrate(
         else:
             wanted.flags = run_flags(scenario, topology=topology, workload=workload, flows=flows, mode=mode, set=set, seed=seed)
             tables = [measured] if hasattr(measured, "to_csv") else as_list(measured)  # type: ignore[arg-type]
+            if not tables:
+                raise input_error("missing-flag", "there is nothing to fit to", "measured", "give at least one table")
             wanted.measured = [_table_file(table, Path(folder) / f"measured_{i}.csv") for i, table in enumerate(tables)]
         wanted.fit = _fit_texts(fit)
         wanted.profile = os.fspath(profile) if profile is not None else ""

@@ -66,7 +66,7 @@ class _Held:
         return self._written.path
 
     def save(self, path: PathLike) -> None:
-        """Writes the file that says the same."""
+        """Writes the file that says the same. What was read from a file names others relative to that file's folder: save it there."""
         Path(path).write_text(self.to_text(), encoding="utf-8")
 
 

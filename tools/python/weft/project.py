@@ -159,6 +159,8 @@ def training(
     flags = _native.TrainingFlags()
     flags.plan = _plan_flags(flags.plan, model, plan, gpus, set)
     flags.clusters = [os.fspath(one) for one in as_list(cluster)]
+    if not flags.clusters:
+        raise input_error("missing-flag", "there is no cluster", "cluster", "name a server, or the file of a topology or scenario")
     neighbour = as_list(neighbours)
     flags.given = _given(gpus=gpus, target_nodes=target_nodes, set=set, gpu=gpu, gpu_clock=gpu_clock, optimes=optimes,
                          profiling_mode=profiling_mode, load_benchmark=load_benchmark, hardware_config=hardware_config,
