@@ -62,6 +62,8 @@ std::size_t first_invalid_utf8(std::string_view text) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) { return first_invalid_utf8(text) == std::string_view::npos; }
+
 SourceText SourceText::read(const std::string& path) {
   return naming_memory_use(fmt::format("while reading {}", path), [&path] {
     InputFile file(path);

@@ -17,6 +17,9 @@
 
 namespace weft {
 
+/// Whether a text is UTF-8, and has no byte 0.
+bool is_utf8(std::string_view text);
+
 class SourceText {
  public:
   /// Reads a whole file. Throws what InputFile does.

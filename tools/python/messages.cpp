@@ -160,8 +160,7 @@ class MessageFiller {
           return put(&R::SetInt32, &R::AddInt32, static_cast<std::int32_t>(*number));
         return refuse(value, called, "a whole number");
       case FieldDescriptor::CPPTYPE_UINT64:
-        if (const auto number = whole(value, 0, std::numeric_limits<std::int64_t>::max()))
-          return put(&R::SetUInt64, &R::AddUInt64, static_cast<std::uint64_t>(*number));
+        if (const auto number = unsigned_whole(value)) return put(&R::SetUInt64, &R::AddUInt64, *number);
         return refuse(value, called, "a whole number from 0 up");
       default:
         return refuse(value, called, "a field that a person writes");
@@ -170,6 +169,16 @@ class MessageFiller {
 
   static bool is_number(const py::object& value) {
     return !py::isinstance<py::bool_>(value) && PyNumber_Check(value.ptr()) != 0 && !py::isinstance<py::str>(value);
+  }
+
+  /// A number without a fraction of 64 bits, NumPy's among them.
+  static std::optional<std::uint64_t> unsigned_whole(const py::object& value) {
+    if (py::isinstance<py::bool_>(value) || PyIndex_Check(value.ptr()) == 0) return std::nullopt;
+    const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    const std::uint64_t number = PyLong_AsUnsignedLongLong(index.ptr());
+    if (PyErr_Occurred() == nullptr) return number;
+    PyErr_Clear();
+    return std::nullopt;
   }
 
   /// A number without a fraction between the two, NumPy's among them.

@@ -134,7 +134,10 @@ StudiedRuns read_runs(const std::filesystem::path& folder) {
 
 ChartedValues values_along(const StudiedRuns& study, std::size_t setting) {
   std::vector<std::string> values;
-  for (const StudiedPoint& point : study.points) values.push_back(point.settings[setting]);
+  for (const StudiedPoint& point : study.points) {
+    // One that does not have the setting has no place along it.
+    if (!study.is_scattered || !point.settings[setting].empty()) values.push_back(point.settings[setting]);
+  }
   return charted(values);
 }
 
@@ -154,8 +157,10 @@ std::string metric_text(double value, const StudiedMetric& metric) {
 /// "flow.queue_pairs 4, hosts 8" of the settings given.
 std::string settings_text(const StudiedRuns& study, const StudiedPoint& point, const std::vector<std::size_t>& settings) {
   std::string text;
-  for (const std::size_t setting : settings)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", study.settings[setting], point.settings[setting]);
+  for (const std::size_t setting : settings) {
+    if (!point.settings[setting].empty())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", study.settings[setting], point.settings[setting]);
+  }
   return text;
 }
 
@@ -230,23 +235,40 @@ void add_lines(const StudiedRuns& study, const std::vector<std::size_t>& axes, s
   section.charts.push_back(std::move(chart));
 }
 
-/// Of points that are no grid: each by one of its settings, with all of them as its name.
+/// Of points that are no grid: each by one of its settings, in a series for each combination of
+/// those that are no numbers, with all settings as its name. Points without a setting are not in
+/// its chart.
 void add_scatters(const StudiedRuns& study, const std::vector<std::size_t>& axes, std::size_t metric, ReportSection& section) {
+  std::vector<std::size_t> kinds;
+  for (const std::size_t axis : axes) {
+    if (values_along(study, axis).numbers.empty()) kinds.push_back(axis);
+  }
   for (const std::size_t along : axes) {
     const ChartedValues values = values_along(study, along);
-    ReportSeries points{study.metrics[metric].name};
+    std::vector<std::size_t> others = kinds;
+    std::erase(others, along);
+    std::vector<ReportSeries> series;
     for (const StudiedPoint& point : study.points) {
       const std::optional<MeanInterval> interval = mean_interval(point.values[metric]);
-      if (!interval) continue;
-      points.values.emplace_back(values.position_of(point.settings[along]), interval->mean);
-      points.labels.push_back(settings_text(study, point, axes));
+      if (!interval || point.settings[along].empty()) continue;
+      const std::string text = settings_text(study, point, others);
+      const std::string name = text.empty() ? study.metrics[metric].name : text;
+      auto found = std::ranges::find(series, name, &ReportSeries::name);
+      if (found == series.end()) found = series.insert(series.end(), ReportSeries{name});
+      found->values.emplace_back(values.position_of(point.settings[along]), interval->mean);
+      found->labels.push_back(settings_text(study, point, axes));
     }
-    if (points.values.empty()) return;
-    section.charts.push_back(xy_chart("scatter", fmt::format("scatter-{}-{}", metric, along),
-                                      fmt::format("{} by {}", study.metrics[metric].name, study.settings[along]),
-                                      "Each point; its other settings differ, too. " + span_text(study, metric),
-                                      chart_axis(study, along, values),
-                                      ReportAxis{study.metrics[metric].name, study.metrics[metric].unit}, std::vector{points}));
+    if (series.empty()) continue;
+    const std::size_t all = series.size();
+    series.resize(std::min(all, study_series_max));
+    ReportJson chart =
+        xy_chart("scatter", fmt::format("scatter-{}-{}", metric, along),
+                 fmt::format("{} by {}", study.metrics[metric].name, study.settings[along]),
+                 "Each point; its other settings differ, too. " + span_text(study, metric), chart_axis(study, along, values),
+                 ReportAxis{study.metrics[metric].name, study.metrics[metric].unit}, series);
+    if (series.size() < all)
+      chart["note"] = fmt::format("{} of {} combinations of the other settings are drawn.", series.size(), all);
+    section.charts.push_back(std::move(chart));
   }
 }
 

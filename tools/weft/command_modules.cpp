@@ -44,6 +44,7 @@
 #include "topologies/builders.hpp"
 #include "topologies/builders/server_presets.hpp"
 #include "topologies/topology_reader.hpp"
+#include "workloads/decentralized/closed_forms.hpp"
 #include "workloads/formats/workload_reader.hpp"
 #include "workloads/job_templates/job_templates.hpp"
 #include "workloads/job_traces/job_trace_reader.hpp"
@@ -108,6 +109,8 @@ std::vector<ModuleInfo> all_modules(std::deque<std::string>& texts) {
        "with other numbers.",
        gpu_params()});
   for (const ModuleInfo& gpu : gpu_presets()) all.push_back(gpu);
+  all.push_back({"projection", "decentralized", "Training across sites by closed forms (weft project decentralized).",
+                 decentralized_params()});
   for (const ModuleInfo& preset : run_presets()) all.push_back(preset);
   all.push_back({"control", "scheduler", "The scheduler as a node: how long its messages take.", scheduler_params()});
   all.push_back({"control", "checkpoint", "What a job keeps of its work when it is preempted or fails.", checkpoint_params()});

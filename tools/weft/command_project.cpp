@@ -12,6 +12,7 @@ void add_project_command(CLI::App& app, Action& action) {
   add_project_memory_command(*command, action);
   add_project_training_command(*command, action);
   add_project_search_command(*command, action);
+  add_project_decentralized_command(*command, action);
 }
 
 }  // namespace weft

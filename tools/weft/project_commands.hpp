@@ -6,6 +6,7 @@
 
 namespace weft {
 
+void add_project_decentralized_command(CLI::App& project, Action& action);
 void add_project_memory_command(CLI::App& project, Action& action);
 void add_project_search_command(CLI::App& project, Action& action);
 void add_project_training_command(CLI::App& project, Action& action);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/text/counted.hpp"
+#include "core/text/source_text.hpp"
 #include "tools/simulation/iteration_probe.hpp"
 #include "tools/simulation/scenario/entry_fields.hpp"
 #include "tools/simulation/scenario/event_entries.hpp"
@@ -124,6 +125,10 @@ void JobEntries::read_job(const scenario::Job& job, const SourcePlace& place, co
   if (!is_new) {
     loading_.diagnostics.error("duplicate-job", fmt::format("there are two jobs {}", in_quotes(spec.name)), name_place,
                                fmt::format("the first is at line {}; results tell jobs apart by name", first->second));
+  }
+  if (!is_utf8(spec.name) || !is_utf8(spec.group)) {
+    loading_.diagnostics.error("not-utf8", fmt::format("the name or group of job {} is no UTF-8 text", in_quotes(spec.name)),
+                               name_place, "tables of results have it, and are UTF-8: write it so");
   }
   loading_.attempt([&] { spec.submit = submit(); });
   loading_.attempt([&] { read_content(spec, job, inside); });

@@ -140,6 +140,12 @@ TEST_F(ScenarioFaults, ErrorsThatAReaderLeftOutAreCounted) {
   EXPECT_EQ(of_file.back().message, "281 more errors are not shown");
 }
 
+// A name by an escape that is no UTF-8 made tables that their own readers refuse.
+TEST_F(ScenarioFaults, NamesAreUtf8) {
+  EXPECT_EQ(codes_of(kCluster + std::string("job { name: \"tr\\377ain\" gpus: 2 duration: \"1h\" }\n")), "2:13 not-utf8; ");
+  EXPECT_EQ(codes_of(kCluster + std::string("job { name: \"\\303\\274ben\" gpus: 2 duration: \"1h\" }\n")), "");
+}
+
 // Only names within the file were compared, so that two jobs "a" stood in the results where a trace
 // has one.
 TEST_F(ScenarioFaults, NamesOfTracesAndFlagsAreTakenToo) {
