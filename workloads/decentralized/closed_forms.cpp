@@ -219,6 +219,7 @@ class Forecaster {
     add("f_straggler", "", straggler(among), "synchronization over that without stragglers");
     add("T_sync", "s", synchronization_s, "a synchronization");
     add("T_outer", "s", outer_s, "an outer step");
+    utilisation_ = in_.inner_steps * compute_s_ / outer_s;
     effective_steps_ = in_.inner_steps;
     nodes_used_ = static_cast<double>(in_.nodes);
     total_s_ = in_.tokens * tera / (in_.local_batch * nodes * in_.inner_steps) * outer_s;
@@ -243,6 +244,7 @@ class Forecaster {
     add("T_global", "s", global_s, "a global synchronization");
     add("T_regional_cycle", "s", regional_cycle_s, "inner steps and their synchronization");
     add("T_global_cycle", "s", global_cycle_s, "regional cycles and their synchronization");
+    utilisation_ = in_.regional_steps * in_.inner_steps * compute_s_ / global_cycle_s;
     effective_steps_ = in_.hierarchical_momentum ? 1 : in_.inner_steps * std::sqrt(in_.regional_steps);
     nodes_used_ = static_cast<double>(in_.nodes);
     total_s_ = in_.tokens * tera / (in_.local_batch * nodes * in_.inner_steps * in_.regional_steps) * global_cycle_s;
@@ -259,6 +261,7 @@ class Forecaster {
     const double slots = in_.micro_batches + stages_ - 1;
     const double compute_slots = in_.zero_bubble ? slots / zero_bubble_speedup() : slots;
     const double step_s = compute_slots * micro_compute_s + slots * (micro_send_s + directions * latency_s) * factor;
+    computing_share_ = in_.micro_batches * micro_compute_s / step_s;
     add("h", "", width, "hidden dimension");
     add("A", "B", activation_bytes, "activations of a local batch at a boundary");
     add("T_micro_comp", "s", micro_compute_s, "computation of a microbatch on a stage");
@@ -284,6 +287,7 @@ class Forecaster {
 
   void pipeline() {
     const double step_s = pipeline_step_s(bandwidth_bps_, latency_s_);
+    utilisation_ = computing_share_;
     effective_steps_ = 1;
     // The source counts the nodes of all stages but one as lost to the third part of a cluster.
     nodes_used_ = as_seed_ ? static_cast<double>(in_.nodes) / stages_ : stages_;
@@ -301,6 +305,7 @@ class Forecaster {
     add("f_straggler", "", straggler(groups_), "synchronization over that without stragglers");
     add("T_sync", "s", synchronization_s, "a synchronization");
     add("T_outer", "s", outer_s, "an outer step");
+    utilisation_ = computing_share_ * in_.inner_steps * step_s / outer_s;
     effective_steps_ = in_.inner_steps;
     nodes_used_ = groups_ * stages_;
     total_s_ = in_.tokens * tera / (in_.local_batch * groups_ * in_.inner_steps) * outer_s;
@@ -319,6 +324,7 @@ class Forecaster {
     const double useful = operations_per_parameter * active_ * in_.tokens * tera;
     const double mfu = useful / (static_cast<double>(in_.nodes) * rate_ * effective_s);
     add("nodes_used", "", nodes_used_, "nodes that compute");
+    add("utilisation", "", utilisation_, "share of the time in which they do");
     add("H_eff", "", effective_steps_, "inner steps between global synchronizations, for efficiency");
     add("alpha", "", alpha, "what a decade of inner steps costs");
     add("efficiency", "", efficiency, "tokens of synchronous training over those it takes");
@@ -389,6 +395,8 @@ class Forecaster {
   double groups_ = 0;
   double effective_steps_ = 1;
   double nodes_used_ = 0;
+  double computing_share_ = 1;  ///< of a pipeline's step
+  double utilisation_ = 1;
   double total_s_ = 0;
   double effective_s_ = 0;
   double longest_years_ = 0;

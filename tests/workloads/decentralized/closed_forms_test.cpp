@@ -3,6 +3,7 @@
 // source, and a table that a script in another language makes of the source's text.
 #include "workloads/decentralized/closed_forms.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -110,6 +111,24 @@ TEST(DecentralizedForecasts, HaveTheDigitsOfTheSourcesDefaults) {
   const DecentralizedForecast small = forecast({"parameters=0.124", "innerSteps=10000"});
   EXPECT_NEAR(small.of("alpha"), 0.0977177605, 5e-11);
   EXPECT_NEAR(small.of("efficiency"), 0.609128958, 5e-10);
+}
+
+// INTELLECT-1: 10 billion parameters, a hundred inner steps in 38 min, then an all-reduce of 103,
+// 382 or 469 s, as its nodes lie in the USA, in Europe too, or in Asia too. Values of eight bits
+// are exchanged; the rate is the one that takes so long.
+TEST(DecentralizedForecasts, HaveTheUtilisationOfIntellect1) {
+  constexpr double inner_s = 38 * 60;
+  for (const double all_reduce_s : {103.0, 382.0, 469.0}) {
+    SCOPED_TRACE(all_reduce_s);
+    // 6 P B / rate is a hundredth of the inner phase where the rate is 6 P B over that.
+    const double pflops = 6 * 10e9 * 131072 / (inner_s / 100) / 1e15;
+    const double mbps = 2 * 10e9 * 8 / all_reduce_s / 1e6;
+    const DecentralizedForecast found =
+        forecast({"parameters=10", "mfu=1", fmt::format("pflopsPerNode={}", pflops), "innerSteps=100", "compression=2",
+                  fmt::format("bandwidthMbps={}", mbps), "latencyMs=0", "stragglerCoefficient=0", "streamingEnabled=false"});
+    EXPECT_NEAR(found.of("T_sync"), all_reduce_s, 1e-6);
+    EXPECT_NEAR(found.of("utilisation"), inner_s / (inner_s + all_reduce_s), 1e-9);
+  }
 }
 
 // What a dense model is not made of has no say in it.

@@ -76,25 +76,32 @@ def projection(**changes):
         m = v["microBatches"]
         slot = t_comp / (stages * m) + (boundary / m * 8 / (bandwidth * 1e6) + latency) * straggling(v, stages)
         step = (m + stages - 1) * slot
+        busy = t_comp / stages  # of a stage, in a step
         out["T_step"] = step
         out["bubble"] = (stages - 1) / (m + stages - 1)
     if mode == "A":
         out["T_sync"] = exchange(v["bandwidthMbps"], wan, nodes)
-        seconds = all_tokens / (batch * nodes * h) * cycle(h * t_comp, out["T_sync"])
+        outer = cycle(h * t_comp, out["T_sync"])
+        out["utilisation"] = h * t_comp / outer
+        seconds = all_tokens / (batch * nodes * h) * outer
         reach = h
     elif mode == "A'":
         group, rounds = v["nodesPerGroup"], v["regionalSteps"]
         out["T_regional_cycle"] = cycle(h * t_comp, exchange(v["regionalBandwidth"], lan, group))
         out["T_global_cycle"] = cycle(rounds * out["T_regional_cycle"], exchange(v["bandwidthMbps"], wan, nodes / group))
+        out["utilisation"] = rounds * h * t_comp / out["T_global_cycle"]
         seconds = all_tokens / (batch * nodes * h * rounds) * out["T_global_cycle"]
         reach = h * rounds ** 0.5
     elif mode == "B":
         seconds = all_tokens / batch * step
+        out["utilisation"] = busy / step
         reach = 1
     else:
         groups = v["numNodes"] // stages
         out["T_sync"] = exchange(v["bandwidthMbps"], wan, groups)
-        seconds = all_tokens / (batch * groups * h) * cycle(h * step, out["T_sync"])
+        outer = cycle(h * step, out["T_sync"])
+        out["utilisation"] = h * busy / outer
+        seconds = all_tokens / (batch * groups * h) * outer
         reach = h
 
     # Sections 4, 6 and 7.
