@@ -282,7 +282,8 @@ class Forecaster {
   double zero_bubble_speedup() const {
     constexpr std::array<double, 3> printed = {1.10, 1.25, 1.32};
     if (as_seed_ && in_.micro_batches == 8 && stages_ >= 2 && stages_ <= 4) return printed[static_cast<std::size_t>(stages_) - 2];
-    return (in_.micro_batches + stages_ - 1) / in_.micro_batches * (1 - zero_bubble_per_stage * stages_);
+    // With many stages, or few slots to gain, nothing is gained.
+    return std::max(1.0, (in_.micro_batches + stages_ - 1) / in_.micro_batches * (1 - zero_bubble_per_stage * stages_));
   }
 
   void pipeline() {

@@ -145,6 +145,7 @@ TEST(DecentralizedForecasts, TellWhereTheSourceContradictsItself) {
   const std::vector<std::string> no_bubble = {"parameters=300", "zeroBubble=true"};
   EXPECT_NEAR(forecast(no_bubble).of("zero_bubble_speedup"), 10.0 / 8 * 0.97, 1e-12);
   EXPECT_EQ(forecast(no_bubble, true).of("zero_bubble_speedup"), 1.25);
+  EXPECT_EQ(forecast({"parameters=20000", "numNodes=500", "zeroBubble=true"}).of("zero_bubble_speedup"), 1);
   const std::vector<std::string> one_pipeline = {"parameters=300", "numNodes=5"};
   EXPECT_EQ(forecast(one_pipeline).of("nodes_used"), 3);
   EXPECT_DOUBLE_EQ(forecast(one_pipeline, true).of("nodes_used"), 5.0 / 3);
