@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -41,6 +42,13 @@ bool is_nothing(std::string_view text) {
 
 /// What Slurm prints for a job without a limit of its own.
 bool is_no_limit(std::string_view text) { return text == "UNLIMITED" || text == "Partition_Limit" || text == "INVALID"; }
+
+/// Digits with marks between them, of which one at most is for days.
+bool looks_like_time(std::string_view text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return text.find_first_not_of("0123456789-:.") == std::string_view::npos && is_digit(text.front()) && is_digit(text.back()) &&
+         std::ranges::count(text, '-') <= 1;
+}
 
 }  // namespace
 
@@ -99,7 +107,7 @@ bool SacctTable::read_time(Column column, Duration plain, std::optional<Duration
   }
   value = parse_slurm_duration(text);
   // Times of more than a year are none, either.
-  if (value || text.find_first_not_of("0123456789-:.") == std::string_view::npos) return true;
+  if (value || looks_like_time(text)) return true;
   fault(column, "bad-value", fmt::format("{} is no time: {}", sacct_names[column], in_quotes(text)), "write it like 1-02:03:04");
   return false;
 }

@@ -136,7 +136,7 @@ TEST(SlurmJobs, TakeLimitsAsTimesAndAsMinutes) {
     EXPECT_FALSE(limit("Timelimit", none)) << none;
     EXPECT_FALSE(limit("TimelimitRaw", none)) << none;
   }
-  EXPECT_THROW(limit("Timelimit", "long"), InputError);
+  for (const char* broken : {"long", "12:", "::", "-", "1-2-3"}) EXPECT_THROW(limit("Timelimit", broken), InputError) << broken;
   EXPECT_THROW(limit("TimelimitRaw", "-5x"), InputError);
 }
 
