@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/text/manifest.hpp"
-#include "core/text/printed_json.hpp"
 
 #include <openssl/evp.h>
 
@@ -10,6 +9,7 @@
 
 #include "core/check.hpp"
 #include "core/text/input_file.hpp"
+#include "core/text/printed_json.hpp"
 
 namespace weft {
 

@@ -230,7 +230,6 @@ class Explainer {
     };
     const auto add = [&](FasterLinks links, std::vector<LinkId> ids, std::vector<FasterLinks>& into,
                          std::vector<std::vector<LinkId>>& ids_into) {
-      links.gain_s = gain_of(ids);
       links.links = ids.size();
       if (links.gain_s <= 0) return;
       const auto rank = [&](const FasterLinks& one) { return std::isnan(one.gain_s) ? -bound_s : -one.gain_s; };
@@ -244,11 +243,12 @@ class Explainer {
     std::ranges::stable_sort(sets, {}, &TiedLinks::seconds);
     sets.resize(std::min(sets.size(), sets_looked_at));
     for (const TiedLinks* set : sets) {
-      if (std::isnan(gain_of(set->links))) {
+      FasterLinks links;
+      links.gain_s = gain_of(set->links);
+      if (std::isnan(links.gain_s)) {
         ++time.links_beyond;
         continue;
       }
-      FasterLinks links;
       std::set<std::string> tiers;
       for (std::size_t i = 0; i < set->links.size(); ++i) {
         if (i < links_named) links.what += (i > 0 ? " + " : "") + topology.link_name(set->links[i]);
@@ -280,6 +280,7 @@ class Explainer {
       links.what = fmt::format("{}", fmt::join(tiers, " + "));
       std::vector<LinkId> ids;
       for (const std::string& tier : tiers) ids.insert(ids.end(), links_of_tier[tier].begin(), links_of_tier[tier].end());
+      links.gain_s = gain_of(ids);
       add(std::move(links), std::move(ids), time.tiers, best.tiers);
     }
   }

@@ -19,25 +19,22 @@ struct Kind {
   std::optional<double> (*number)(const std::string& text);
 };
 
-template <class Value>
-std::optional<double> number_of(const std::optional<Value>& value, double (*in_unit)(const Value&)) {
-  return value ? std::optional(in_unit(*value)) : std::nullopt;
-}
-
 constexpr std::array<Kind, 4> kinds = {{
     {"", [](const std::string& text) { return plain_number<double>(text); }},
     {"s",
      [](const std::string& text) {
-       return number_of<Duration>(parse_duration(text).value, [](const Duration& value) { return value.in_s(); });
+       const auto time = parse_duration(text).value;
+       return time ? std::optional(time->in_s()) : std::nullopt;
      }},
     {"bytes",
      [](const std::string& text) {
-       return number_of<Bytes>(parse_bytes(text).value, [](const Bytes& value) { return static_cast<double>(value.count()); });
+       const auto size = parse_bytes(text).value;
+       return size ? std::optional(static_cast<double>(size->count())) : std::nullopt;
      }},
     {"bps",
      [](const std::string& text) {
-       return number_of<Bandwidth>(parse_bandwidth(text).value,
-                                   [](const Bandwidth& value) { return static_cast<double>(value.in_bps()); });
+       const auto rate = parse_bandwidth(text).value;
+       return rate ? std::optional(static_cast<double>(rate->in_bps())) : std::nullopt;
      }},
 }};
 

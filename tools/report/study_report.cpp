@@ -43,7 +43,7 @@ struct StudiedRuns {
   std::vector<StudiedPoint> points;
   std::vector<std::pair<std::string, std::string>> failures;  ///< run, error
   std::uint64_t runs = 0;
-  std::set<std::string> counted;    ///< numbers of the runs
+  std::set<std::uint64_t> counted;  ///< numbers of the runs
   std::vector<std::size_t> varied;  ///< settings of several values
   std::vector<std::size_t> axes;    ///< those of them that vary by themselves
   bool is_scattered = false;        ///< points are samples or a list, and no grid
@@ -106,7 +106,7 @@ StudiedRuns read_runs(const std::filesystem::path& folder) {
   std::map<std::string, std::size_t, std::less<>> index;
   ResultsTable(folder / "study.csv").each([&](const ResultsTable::Row& row) {
     ++study.runs;
-    study.counted.emplace(row.text("run"));
+    study.counted.insert(plain_number<std::uint64_t>(std::string(row.text("run"))).value_or(0));
     const std::string number(row.text("point"));
     const auto [found, is_new] = index.emplace(number, study.points.size());
     if (is_new) {
@@ -373,9 +373,8 @@ ReportSection notes_of_points(const std::filesystem::path& folder, const Studied
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "points", error)) {
     // Runs may have been carried out that a stopping rule did not need.
-    const std::string stem = entry.path().stem().string();
-    const std::string number = stem.substr(std::min(stem.find_first_not_of('0'), stem.size() - 1));
-    if (entry.path().extension() == ".json" && study.counted.contains(number)) records.push_back(entry.path());
+    const auto number = plain_number<std::uint64_t>(entry.path().stem().string());
+    if (entry.path().extension() == ".json" && number && study.counted.contains(*number)) records.push_back(entry.path());
   }
   std::ranges::sort(records);
   std::vector<std::pair<std::string, std::size_t>> notes;

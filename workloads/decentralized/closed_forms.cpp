@@ -207,18 +207,24 @@ class Forecaster {
     return in_.is_streaming ? std::max(compute_s, sync_s) : compute_s + sync_s;
   }
 
+  /// Inner steps, and a synchronization across the WAN among so many.
+  double outer_step_s(double step_s, double among, std::string_view volume_meaning) {
+    const double bits = volume_bits(in_.compression);
+    const double synchronization_s = sync_s(bits, bandwidth_bps_, latency_s_, among);
+    const double outer_s = joined(in_.inner_steps * step_s, synchronization_s);
+    add("V_bits", "bit", bits, volume_meaning);
+    add("f_straggler", "", straggler(among), "synchronization over that without stragglers");
+    add("T_sync", "s", synchronization_s, "a synchronization");
+    add("T_outer", "s", outer_s, "an outer step");
+    return outer_s;
+  }
+
   void data_parallel() {
     const double nodes = effective_nodes();
     // The source says N, though the nodes that back others up do not take part.
     const double among = as_seed_ ? static_cast<double>(in_.nodes) : nodes;
-    const double bits = volume_bits(in_.compression);
-    const double synchronization_s = sync_s(bits, bandwidth_bps_, latency_s_, among);
-    const double outer_s = joined(in_.inner_steps * compute_s_, synchronization_s);
     add("N_eff", "", nodes, "nodes that count");
-    add("V_bits", "bit", bits, "that a node sends, and receives, in a synchronization");
-    add("f_straggler", "", straggler(among), "synchronization over that without stragglers");
-    add("T_sync", "s", synchronization_s, "a synchronization");
-    add("T_outer", "s", outer_s, "an outer step");
+    const double outer_s = outer_step_s(compute_s_, among, "that a node sends, and receives, in a synchronization");
     utilisation_ = in_.inner_steps * compute_s_ / outer_s;
     effective_steps_ = in_.inner_steps;
     nodes_used_ = static_cast<double>(in_.nodes);
@@ -298,14 +304,8 @@ class Forecaster {
   void pipeline_groups() {
     const double step_s = pipeline_step_s(in_.is_hierarchical ? regional_bandwidth_bps_ : bandwidth_bps_,
                                           in_.is_hierarchical ? regional_latency_s_ : latency_s_);
-    const double bits = volume_bits(in_.compression);
-    const double synchronization_s = sync_s(bits, bandwidth_bps_, latency_s_, groups_);
-    const double outer_s = joined(in_.inner_steps * step_s, synchronization_s);
     add("G", "", groups_, "groups of pipelines");
-    add("V_bits", "bit", bits, "that a group sends, and receives, in a synchronization");
-    add("f_straggler", "", straggler(groups_), "synchronization over that without stragglers");
-    add("T_sync", "s", synchronization_s, "a synchronization");
-    add("T_outer", "s", outer_s, "an outer step");
+    const double outer_s = outer_step_s(step_s, groups_, "that a group sends, and receives, in a synchronization");
     utilisation_ = computing_share_ * in_.inner_steps * step_s / outer_s;
     effective_steps_ = in_.inner_steps;
     nodes_used_ = groups_ * stages_;

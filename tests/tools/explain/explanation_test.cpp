@@ -186,6 +186,29 @@ double blamed_in(const Explanation& explanation) {
                          [](double sum_s, const NamedBlame& blame) { return sum_s + blame.lost_s; });
 }
 
+/// To a share of the waiting, which there is.
+void expect_blame_is_the_waiting(const RunFlags& flags, double share) {
+  ExplainOptions options;
+  options.what_ifs_max = 0;
+  const Explanation explanation = explain(flags, options);
+  const double waiting_s = waiting_in(flags);
+  ASSERT_GT(waiting_s, 1e-4);
+  EXPECT_NEAR(blamed_in(explanation), waiting_s, share * waiting_s);
+}
+
+/// Two jobs of 16 ranks that sum, with GPUs of every host each; `more` of four hosts on rails.
+RunFlags two_jobs_that_sum(const ScratchFolder& folder, const std::string& more) {
+  const std::string sums = folder.write(
+      "sums.textproto", "ranks: 16\nrole { name: \"all\" op { name: \"sum\" collective { type: ALL_REDUCE size: \"8MB\" } } }\n");
+  const std::string job = "gpus: 16 workload { file: \"" + sums + "\" } }\n";
+  RunFlags flags = flags_of(folder,
+                            "topology { builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" } "
+                            "set { name: \"server\" value: \"hgx_h100\" } " +
+                                more + "}\njob { name: \"a\" " + job + "job { name: \"b\" " + job);
+  flags.placement = "spread";
+  return flags;
+}
+
 // Expectation: what flows lose, by link and job, is what they take beyond what they would alone, as
 // the rows of a run without a record say.
 class BlameOfQueuePairs : public testing::TestWithParam<int> {};
@@ -203,54 +226,25 @@ TEST_P(BlameOfQueuePairs, AddsUpToTheWaiting) {
   RunFlags flags = flags_of(folder, four_hosts);
   flags.flows = folder.write("flows.txt", list) + ":hpcc";
   flags.settings = {fmt::format("flow.queue_pairs={}", GetParam())};
-  ExplainOptions options;
-  options.what_ifs_max = 0;
-  const Explanation explanation = explain(flags, options);
-  const double waiting_s = waiting_in(flags);
-  ASSERT_GT(waiting_s, 1e-4);
-  EXPECT_NEAR(blamed_in(explanation), waiting_s, 1e-7 * waiting_s);
+  expect_blame_is_the_waiting(flags, 1e-7);
 }
 
 // Expectation: likewise of two jobs whose rings share leaves' uplinks, inside hosts and between
 // them, and what the longest iteration's path lost is within it.
 TEST(Explanation, BlameOfJobsAddsUpToTheWaiting) {
   const ScratchFolder folder;
-  const std::string sums = folder.write(
-      "sums.textproto", "ranks: 16\nrole { name: \"all\" op { name: \"sum\" collective { type: ALL_REDUCE size: \"8MB\" } } }\n");
-  RunFlags flags = flags_of(folder,
-                            "topology { builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" } "
-                            "set { name: \"server\" value: \"hgx_h100\" } }\n"
-                            "job { name: \"a\" gpus: 16 workload { file: \"" +
-                                sums + "\" } }\njob { name: \"b\" gpus: 16 workload { file: \"" + sums + "\" } }\n");
-  flags.placement = "spread";
-  ExplainOptions options;
-  options.what_ifs_max = 0;
-  const Explanation explanation = explain(flags, options);
-  const double waiting_s = waiting_in(flags);
-  ASSERT_GT(waiting_s, 1e-4);
-  EXPECT_NEAR(blamed_in(explanation), waiting_s, 1e-5 * waiting_s);
+  expect_blame_is_the_waiting(two_jobs_that_sum(folder, ""), 1e-5);
 }
 
 // Expectation: likewise where flows of one transfer take several ways, and the last goes on faster
 // than alone once the others have ended.
 TEST(Explanation, BlameAddsUpToTheWaitingOfTransfersOnSeveralWays) {
   const ScratchFolder folder;
-  const std::string sums = folder.write(
-      "sums.textproto", "ranks: 16\nrole { name: \"all\" op { name: \"sum\" collective { type: ALL_REDUCE size: \"8MB\" } } }\n");
-  RunFlags flags = flags_of(folder,
-                            "topology { builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" } "
-                            "set { name: \"server\" value: \"hgx_h100\" } set { name: \"hosts_per_leaf_group\" value: \"1\" } "
-                            "set { name: \"spines\" value: \"3\" } set { name: \"leaf_uplink_rate\" value: \"100Gbps\" } }\n"
-                            "job { name: \"a\" gpus: 16 workload { file: \"" +
-                                sums + "\" } }\njob { name: \"b\" gpus: 16 workload { file: \"" + sums + "\" } }\n");
-  flags.placement = "spread";
+  RunFlags flags = two_jobs_that_sum(folder,
+                                     "set { name: \"hosts_per_leaf_group\" value: \"1\" } set { name: \"spines\" value: \"3\" } "
+                                     "set { name: \"leaf_uplink_rate\" value: \"100Gbps\" } ");
   flags.settings = {"flow.queue_pairs=4"};
-  ExplainOptions options;
-  options.what_ifs_max = 0;
-  const Explanation explanation = explain(flags, options);
-  const double waiting_s = waiting_in(flags);
-  ASSERT_GT(waiting_s, 1e-4);
-  EXPECT_NEAR(blamed_in(explanation), waiting_s, 1e-5 * waiting_s);
+  expect_blame_is_the_waiting(flags, 1e-5);
 }
 
 /// Two jobs with a GPU of every host each: one sends from the first to the third, the other from
