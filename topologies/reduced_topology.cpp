@@ -25,6 +25,19 @@ NodeId node_called(const Topology& topology, std::string_view name) {
 
 namespace {
 
+/// Adds a cable like the one that begins with this link, each way at a share of its speed.
+void add_cable_like(TopologyBuilder& builder, const Topology& topology, LinkId cable, double share) {
+  const auto rate_of = [&](LinkId link) {
+    const Bandwidth rate = topology.link(link).rate;
+    if (share >= 1) return rate;
+    return Bandwidth::bps(std::max<std::int64_t>(1, std::llround(static_cast<double>(rate.in_bps()) * share)));
+  };
+  const Link& link = topology.link(cable);
+  const LinkId back = topology.reverse(cable);
+  const LinkId added = builder.add_cable(link.source, link.destination, rate_of(cable), rate_of(back), link.propagation_delay);
+  if (const WideAreaLine* const line = topology.wide_area(cable)) builder.set_wide_area(added, *line, *topology.wide_area(back));
+}
+
 /// A topology without cables yet.
 TopologyBuilder nodes_of(const Topology& topology) {
   TopologyBuilder builder(topology.name());
@@ -124,14 +137,10 @@ std::shared_ptr<const Topology> with_less(const Topology& topology, std::span<co
   const std::vector<bool> left_out = cables_to_leave_out(topology, is_out);
   TopologyBuilder builder = nodes_of(topology);
   for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
-    const Link& link = topology.link(LinkId(i));
-    const double share = share_of(LinkId(i));
     if (left_out[i]) continue;
-    const bool is_slow = share > 0 && share < 1;
-    const Bandwidth rate =
-        is_slow ? Bandwidth::bps(std::max<std::int64_t>(1, std::llround(static_cast<double>(link.rate.in_bps()) * share)))
-                : link.rate;
-    builder.add_cable(link.source, link.destination, rate, link.propagation_delay);
+    // What should be out but must stay has its whole speed.
+    const double share = share_of(LinkId(i));
+    add_cable_like(builder, topology, LinkId(i), share > 0 ? share : 1);
   }
   return std::move(builder).build(nullptr, SourcePlace::named(topology.name()));
 }
@@ -152,11 +161,10 @@ ReducedTopology without_switch(const Topology& topology, NodeId packet_switch) {
   TopologyBuilder builder = nodes_of(topology);
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
-    const Link& link = topology.link(LinkId(i));
     for (std::uint32_t direction = 0; direction < 2; ++direction)
       reduced.link.push_back(is_out[i] ? LinkId::none() : LinkId(kept++));
     if (is_out[i]) continue;
-    builder.add_cable(link.source, link.destination, link.rate, link.propagation_delay);
+    add_cable_like(builder, topology, LinkId(i), 1);
   }
   reduced.topology = std::move(builder).build(nullptr, SourcePlace::named(topology.name()));
   return reduced;

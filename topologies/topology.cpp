@@ -169,6 +169,12 @@ std::string Topology::link_name(LinkId id) const {
   return fmt::format("{}->{}", node_name(link(id).source), node_name(link(id).destination));
 }
 
+const WideAreaLine* Topology::wide_area(LinkId id) const {
+  if (wide_area_.empty()) return nullptr;
+  const auto line = std::ranges::lower_bound(wide_area_, id, {}, &std::pair<LinkId, WideAreaLine>::first);
+  return line != wide_area_.end() && line->first == id ? &line->second : nullptr;
+}
+
 std::span<const LinkId> Topology::out_links(NodeId id) const {
   return std::span(out_links_).subspan(out_begin_[id.index()], out_begin_[id.index() + 1] - out_begin_[id.index()]);
 }
@@ -217,20 +223,32 @@ std::uint16_t TopologyBuilder::add_buffer_class(BufferClass buffer_class) {
   return static_cast<std::uint16_t>(topology_->buffer_classes_.size() - 1);
 }
 
-LinkId TopologyBuilder::add_cable(NodeId a, NodeId b, Bandwidth rate, Duration propagation_delay) {
+LinkId TopologyBuilder::add_cable(NodeId a, NodeId b, Bandwidth there, Bandwidth back, Duration propagation_delay) {
   auto& nodes = topology_->nodes_;
   auto& links = topology_->links_;
   WEFT_CHECK(a.index() < nodes.size() && b.index() < nodes.size() && a != b, "a cable joins two nodes that were added");
-  WEFT_CHECK(rate > Bandwidth::zero(), "a cable has a rate above zero");
+  WEFT_CHECK(std::min(there, back) > Bandwidth::zero(), "a cable has a rate above zero");
   WEFT_CHECK(propagation_delay >= Duration::zero(), "a cable's delay is not negative");
   const Node& from = nodes[a.index()];
   const Node& to = nodes[b.index()];
   WEFT_CHECK((!stays_inside(from.kind) && !stays_inside(to.kind)) || from.host == to.host,
              "a cable of an nvswitch or a pcie switch stays inside its host");
   WEFT_CHECK(links.size() < UINT32_MAX - 2, "link ids fit 32 bits");
-  links.push_back({a, b, rate, propagation_delay});
-  links.push_back({b, a, rate, propagation_delay});
+  links.push_back({a, b, there, propagation_delay});
+  links.push_back({b, a, back, propagation_delay});
   return LinkId(static_cast<std::uint32_t>(links.size() - 2));
+}
+
+void TopologyBuilder::set_wide_area(LinkId cable, const WideAreaLine& there, const WideAreaLine& back) {
+  WEFT_CHECK(cable.index() % 2 == 0 && cable.index() < topology_->links_.size(), "a wide-area line is a cable that was added");
+  for (const WideAreaLine& line : {there, back}) {
+    WEFT_CHECK(line.loss >= 0 && line.loss < 1, "a wide-area line loses a share of the packets");
+    WEFT_CHECK(line.jitter >= Duration::zero(), "a jitter is not negative");
+  }
+  auto& lines = topology_->wide_area_;
+  const auto after = std::ranges::lower_bound(lines, cable, {}, &std::pair<LinkId, WideAreaLine>::first);
+  WEFT_CHECK(after == lines.end() || after->first != cable, "a cable is made a wide-area line once");
+  lines.insert(after, {{cable, there}, {topology_->reverse(cable), back}});
 }
 
 std::shared_ptr<const Topology> TopologyBuilder::build(std::unique_ptr<const Routes> routes, const SourcePlace& place) && {

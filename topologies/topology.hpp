@@ -8,7 +8,8 @@
 // Model
 //   - An endpoint is where a transfer begins or ends: a GPU, or a host's single port when the
 //     source says nothing of GPUs. Every endpoint belongs to a host. Ranks are placed on endpoints.
-//   - A cable is two directed links, each with its own rate and propagation delay.
+//   - A cable is two directed links, each with a rate of its own, and one propagation delay.
+//   - A link may be a wide-area line, which loses packets or delays some more than others.
 //   - Traffic between endpoints of one host uses its NVSwitches or direct cables if there is such a
 //     path, else its PCIe switches if there is one; all other traffic crosses NICs, PCIe switches
 //     and packet switches, never an NVSwitch. No path passes through an endpoint, or through PCIe
@@ -20,6 +21,7 @@
 //   2. reverse(reverse(l)) == l; source(reverse(l)) == destination(l); rate > 0; delay >= 0.
 //   3. All endpoints are mutually reachable (checked by TopologyBuilder::build).
 //   4. Every host has an endpoint; a cable of an NVSwitch or a PCIe switch ends in its own host.
+//   5. Both directions of a cable are wide-area lines, or neither.
 // Thread safety: immutable after build(); any thread may read.
 #pragma once
 
@@ -89,6 +91,13 @@ struct Link {
   Duration propagation_delay;
 };
 
+/// What makes a link between sites other than a cable in a building.
+struct WideAreaLine {
+  double loss = 0;  ///< probability that a packet is lost on this link; from 0 to below 1
+  Duration jitter;  ///< mean of an exponentially distributed delay that comes on top of the link's own
+  friend bool operator==(const WideAreaLine&, const WideAreaLine&) = default;
+};
+
 class Topology {
  public:
   const std::string& name() const { return name_; }
@@ -104,6 +113,10 @@ class Topology {
   const Link& link(LinkId id) const { return links_[id.index()]; }
   /// The two directions of a cable are neighbours.
   LinkId reverse(LinkId id) const { return LinkId(id.index() ^ 1U); }
+  /// Whether any link is a wide-area line; most topologies have none.
+  bool has_wide_area() const { return !wide_area_.empty(); }
+  /// Null for a link that is none.
+  const WideAreaLine* wide_area(LinkId id) const;
   /// What the source called it, else a made name: "host3/gpu0", "host3/nic1", "host3", "leaf34",
   /// "agg7", "spine0", "switch2".
   std::string node_name(NodeId id) const;
@@ -130,7 +143,8 @@ class Topology {
   std::string machine_;
   std::vector<Node> nodes_;
   std::vector<Link> links_;
-  std::vector<std::uint32_t> out_begin_;  ///< CSR over out_links_
+  std::vector<std::pair<LinkId, WideAreaLine>> wide_area_;  ///< ascending
+  std::vector<std::uint32_t> out_begin_;                    ///< CSR over out_links_
   std::vector<LinkId> out_links_;
   std::vector<NodeId> endpoints_;
   std::vector<std::uint32_t> host_endpoints_begin_;
@@ -166,7 +180,14 @@ class TopologyBuilder {
   }
   /// Both directions. Returns the link from a to b; its reverse is b to a. Requires: a != b, rate >
   /// 0, delay >= 0, and invariant 4.
-  LinkId add_cable(NodeId a, NodeId b, Bandwidth rate, Duration propagation_delay);
+  LinkId add_cable(NodeId a, NodeId b, Bandwidth rate, Duration propagation_delay) {
+    return add_cable(a, b, rate, rate, propagation_delay);
+  }
+  /// The same with a rate from a to b and one back.
+  LinkId add_cable(NodeId a, NodeId b, Bandwidth there, Bandwidth back, Duration propagation_delay);
+  /// Makes both directions of a cable wide-area lines. Requires: `cable` is what add_cable()
+  /// returned, and no wide-area line yet; 0 <= loss < 1; jitter >= 0.
+  void set_wide_area(LinkId cable, const WideAreaLine& there, const WideAreaLine& back);
 
   std::size_t node_count() const { return topology_->nodes_.size(); }
   std::size_t link_count() const { return topology_->links_.size(); }

@@ -200,10 +200,17 @@ class ExplicitTopology {
     const std::optional<NodeId> a = end_of(given, inside, "a", given.a(), whole);
     const std::optional<NodeId> b = end_of(given, inside, "b", given.b(), whole);
     const std::optional<Bandwidth> rate = rate_of(given, inside, whole);
+    const std::optional<Bandwidth> back =
+        given.rate_back().empty() ? rate : read_link_rate(given.rate_back(), inside.of(given, "rate_back"), diagnostics_);
     const std::optional<Duration> delay = delay_of(given, inside, whole);
+    const std::optional<WideAreaLine> line = line_of(given, inside, whole, "wide_area");
+    const std::optional<WideAreaLine> line_back =
+        given.has_wide_area_back() ? line_of(given, inside, whole, "wide_area_back") : line;
     if (!a || !b || !check_ends(*a, *b, given, inside, whole)) return;
-    if (rate && delay && !diagnostics_.has_errors()) {
-      for (std::uint32_t i = std::max(given.cables(), 1U); i > 0; --i) builder_.add_cable(*a, *b, *rate, *delay);
+    if (!rate || !back || !delay || diagnostics_.has_errors()) return;
+    for (std::uint32_t i = std::max(given.cables(), 1U); i > 0; --i) {
+      const LinkId cable = builder_.add_cable(*a, *b, *rate, *back, *delay);
+      if (line) builder_.set_wide_area(cable, *line, *line_back);
     }
   }
 
@@ -218,6 +225,32 @@ class ExplicitTopology {
       return std::nullopt;
     }
     return read_link_rate(given.rate(), inside.of(given, "rate"), diagnostics_);
+  }
+
+  /// Nothing where the link is no line between sites, or one with an error.
+  std::optional<WideAreaLine> line_of(const topology_file::Link& given, const FieldPlaces& outside, const SourcePlace& whole,
+                                      const char* field) {
+    const bool is_back = std::string_view(field) == "wide_area_back";
+    if (!given.has_wide_area()) {
+      if (is_back) {
+        diagnostics_.error("missing-field", "the link is a line between sites only on its way back", whole,
+                           "write wide_area { }, too: both directions of a line are");
+      }
+      return std::nullopt;
+    }
+    const topology_file::WideArea& area = is_back ? given.wide_area_back() : given.wide_area();
+    const FieldPlaces inside = outside.inside(given, field);
+    WideAreaLine line;
+    if (!(area.loss() >= 0 && area.loss() < 1)) {
+      diagnostics_.error("out-of-range", fmt::format("a loss of {} is no share of the packets", area.loss()),
+                         inside.of(area, "loss"), "from 0 to below 1, such as 0.001 for one packet in a thousand");
+    } else {
+      line.loss = area.loss();
+    }
+    if (!area.jitter().empty()) {
+      if (const auto jitter = read_link_delay(area.jitter(), inside.of(area, "jitter"), diagnostics_)) line.jitter = *jitter;
+    }
+    return line;
   }
 
   std::optional<Duration> delay_of(const topology_file::Link& given, const FieldPlaces& inside, const SourcePlace& whole) {

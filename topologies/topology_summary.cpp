@@ -153,21 +153,46 @@ void measure_tiers(const Topology& topology, const std::vector<std::uint32_t>& t
   for (const auto& [number, of] : tiers) summary.tiers.push_back(of);
 }
 
+/// Cables of one class are alike in all of it.
+using CableKey = std::tuple<std::string, std::string, Bandwidth, Bandwidth, Duration, double, double, Duration, Duration>;
+
 void classify_cables(const Topology& topology, const std::vector<std::uint32_t>& tier, TopologySummary& summary) {
-  std::map<std::tuple<std::string, std::string, Bandwidth, Duration>, std::uint32_t> classes;
+  std::map<CableKey, TopologySummary::CableClass> classes;
+  std::map<CableKey, TopologySummary::CableClass> lines;
   for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
     const Link& link = topology.link(LinkId(i));
-    std::string from = place_name(topology, tier, link.source);
-    std::string to = place_name(topology, tier, link.destination);
-    const bool up = tier[link.source.index()] < tier[link.destination.index()] ||
-                    (tier[link.source.index()] == tier[link.destination.index()] && from <= to);
-    if (!up) std::swap(from, to);
-    ++classes[{from, to, link.rate, link.propagation_delay}];
+    const Link& back = topology.link(topology.reverse(LinkId(i)));
+    TopologySummary::CableClass cable{place_name(topology, tier, link.source), place_name(topology, tier, link.destination),
+                                      link.rate, back.rate, link.propagation_delay};
+    const WideAreaLine* const line = topology.wide_area(LinkId(i));
+    if (line == nullptr) {
+      const bool up = tier[link.source.index()] < tier[link.destination.index()] ||
+                      (tier[link.source.index()] == tier[link.destination.index()] && cable.from <= cable.to);
+      if (!up) {
+        std::swap(cable.from, cable.to);
+        std::swap(cable.rate, cable.rate_back);
+      }
+      const CableKey key{cable.from, cable.to, cable.rate, cable.rate_back, cable.delay, 0, 0, Duration(), Duration()};
+      ++classes.try_emplace(key, cable).first->second.count;
+      continue;
+    }
+    cable.line = *line;
+    cable.line_back = *topology.wide_area(topology.reverse(LinkId(i)));
+    const CableKey key{cable.from,
+                       cable.to,
+                       cable.rate,
+                       cable.rate_back,
+                       cable.delay,
+                       cable.line->loss,
+                       cable.line_back->loss,
+                       cable.line->jitter,
+                       cable.line_back->jitter};
+    cable.from = topology.node_name(link.source);
+    cable.to = topology.node_name(link.destination);
+    ++lines.try_emplace(key, cable).first->second.count;
   }
-  for (const auto& [key, count] : classes) {
-    const auto& [from, to, rate, delay] = key;
-    summary.cable_classes.push_back({from, to, rate, delay, count});
-  }
+  for (const auto& [key, cable] : classes) summary.cable_classes.push_back(cable);
+  for (const auto& [key, cable] : lines) summary.cable_classes.push_back(cable);
 }
 
 std::string fixed(double value, int digits) {
@@ -186,6 +211,61 @@ std::string rate_text(double bps) {
 std::string range(std::uint32_t low, std::uint32_t high) {
   return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high);
 }
+
+/// "least to most", or what both are.
+template <class Value, class Read, class Text>
+std::string span_of(std::span<const TopologySummary::CableClass> cables, Read read, Text text) {
+  Value least = read(cables.front());
+  Value most = least;
+  for (const TopologySummary::CableClass& cable : cables) {
+    least = std::min(least, read(cable));
+    most = std::max(most, read(cable));
+  }
+  return least == most ? text(least) : fmt::format("{} to {}", text(least), text(most));
+}
+
+/// What wide-area lines of one or more classes are like.
+std::string lines_text(std::span<const TopologySummary::CableClass> lines) {
+  using Class = TopologySummary::CableClass;
+  const auto rate_text_of = [](Bandwidth rate) { return to_text(rate); };
+  const auto delay_text = [](Duration delay) { return to_text(delay); };
+  const auto loss_text = [](double loss) { return fmt::format("{:.4g} %", loss * 100); };
+  const auto joined = [](const std::string& there, const std::string& back) {
+    return there == back ? there : fmt::format("{} (back {})", there, back);
+  };
+  std::uint32_t count = 0;
+  bool is_lossy = false;
+  bool is_jittery = false;
+  for (const Class& line : lines) {
+    count += line.count;
+    is_lossy = is_lossy || line.line->loss > 0 || line.line_back->loss > 0;
+    is_jittery = is_jittery || line.line->jitter > Duration() || line.line_back->jitter > Duration();
+  }
+  std::string out =
+      fmt::format("{} {} {} - {}: {}, {}, wide area", count, count == 1 ? "x" : "like", lines.front().from, lines.front().to,
+                  joined(span_of<Bandwidth>(
+                             lines, [](const Class& c) { return c.rate; }, rate_text_of),
+                         span_of<Bandwidth>(
+                             lines, [](const Class& c) { return c.rate_back; }, rate_text_of)),
+                  span_of<Duration>(
+                      lines, [](const Class& c) { return c.delay; }, delay_text));
+  if (is_lossy) {
+    out += ", loss " + joined(span_of<double>(
+                                  lines, [](const Class& c) { return c.line->loss; }, loss_text),
+                              span_of<double>(
+                                  lines, [](const Class& c) { return c.line_back->loss; }, loss_text));
+  }
+  if (is_jittery) {
+    out += ", jitter " + joined(span_of<Duration>(
+                                    lines, [](const Class& c) { return c.line->jitter; }, delay_text),
+                                span_of<Duration>(
+                                    lines, [](const Class& c) { return c.line_back->jitter; }, delay_text));
+  }
+  return out;
+}
+
+/// Wide-area lines may all differ; more classes than this are told as ranges.
+constexpr std::size_t line_classes_max = 8;
 
 }  // namespace
 
@@ -253,9 +333,19 @@ std::string to_text(const TopologySummary& summary) {
       out += "\n";
     }
   }
-  for (const TopologySummary::CableClass& cables : summary.cable_classes) {
-    out += fmt::format("  cables     {} x {} - {}: {}, {}\n", cables.count, cables.from, cables.to, to_text(cables.rate),
+  const std::span<const TopologySummary::CableClass> classes(summary.cable_classes);
+  const auto first_line = std::ranges::find_if(classes, [](const auto& cables) { return cables.line.has_value(); });
+  const auto inner = static_cast<std::size_t>(first_line - classes.begin());
+  for (const TopologySummary::CableClass& cables : classes.first(inner)) {
+    out += fmt::format("  cables     {} x {} - {}: {}{}, {}\n", cables.count, cables.from, cables.to, to_text(cables.rate),
+                       cables.rate == cables.rate_back ? "" : fmt::format(" (back {})", to_text(cables.rate_back)),
                        to_text(cables.delay));
+  }
+  const auto lines = classes.subspan(inner);
+  if (lines.size() > line_classes_max) {
+    out += fmt::format("  cables     {}\n", lines_text(lines));
+  } else {
+    for (std::size_t i = 0; i < lines.size(); ++i) out += fmt::format("  cables     {}\n", lines_text(lines.subspan(i, 1)));
   }
   for (const std::string& assumption : summary.assumptions) out += fmt::format("  assumed    {}\n", assumption);
   return out;

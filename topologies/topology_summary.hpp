@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,12 @@ struct TopologySummary {
     std::string from;  ///< "gpu", "nic", "tier 1", ...
     std::string to;
     Bandwidth rate;
+    Bandwidth rate_back;
     Duration delay;
     std::uint32_t count = 0;
+    /// Of wide-area lines, whose ends are those of the first by name.
+    std::optional<WideAreaLine> line = {};
+    std::optional<WideAreaLine> line_back = {};
   };
 
   std::string name;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -48,9 +49,31 @@ struct Cable {
   NodeId a;
   NodeId b;
   Bandwidth rate;
+  Bandwidth rate_back;
   Duration delay;
+  std::optional<WideAreaLine> line = {};
+  std::optional<WideAreaLine> line_back = {};
   std::uint32_t count = 1;
 };
+
+Cable cable_at(const Topology& topology, LinkId at) {
+  const Link& link = topology.link(at);
+  const LinkId back = topology.reverse(at);
+  Cable cable{link.source, link.destination, link.rate, topology.link(back).rate, link.propagation_delay};
+  if (const WideAreaLine* const line = topology.wide_area(at)) {
+    cable.line = *line;
+    cable.line_back = *topology.wide_area(back);
+  }
+  return cable;
+}
+
+/// Requires: the same ends.
+bool are_alike(const Cable& one, const Cable& other) {
+  const bool turned = one.a != other.a;
+  return one.rate == (turned ? other.rate_back : other.rate) && one.rate_back == (turned ? other.rate : other.rate_back) &&
+         one.line == (turned ? other.line_back : other.line) && one.line_back == (turned ? other.line : other.line_back) &&
+         one.delay == other.delay;
+}
 
 /// Cables in link order; equal parallel ones are one Cable with a count. Throws [not-expressible]
 /// for parallel ones that differ.
@@ -61,17 +84,25 @@ std::vector<Cable> cables_of(const Topology& topology, const std::string& format
     const Link& link = topology.link(LinkId(i));
     const auto [first, is_new] = index.emplace(std::minmax(link.source, link.destination), cables.size());
     if (is_new) {
-      cables.push_back({link.source, link.destination, link.rate, link.propagation_delay});
+      cables.push_back(cable_at(topology, LinkId(i)));
       continue;
     }
     Cable& cable = cables[first->second];
-    if (cable.rate != link.rate || cable.delay != link.propagation_delay) {
+    if (!are_alike(cable, cable_at(topology, LinkId(i)))) {
       fail_to_write(format, fmt::format("parallel cables of {} differ in rate or delay", topology.link_name(LinkId(i))), place,
                     "make them alike, or put a switch into one of them");
     }
     ++cable.count;
   }
   return cables;
+}
+
+/// A field of a line between sites.
+std::string wide_area_text(std::string_view field, const WideAreaLine& line) {
+  std::string inside;
+  if (line.loss > 0) inside += fmt::format(" loss: {}", line.loss);
+  if (line.jitter > Duration::zero()) inside += fmt::format(" jitter: \"{}\"", to_text(line.jitter));
+  return fmt::format(" {} {{{} }}", field, inside);
 }
 
 std::string write_weft(const Topology& topology, const SourcePlace& place) {
@@ -124,7 +155,10 @@ std::string write_weft(const Topology& topology, const SourcePlace& place) {
   for (const Cable& cable : cables_of(topology, "weft", place)) {
     out += fmt::format("link {{ a: {} b: {} rate: \"{}\" delay: \"{}\"", quoted(topology.node_name(cable.a)),
                        quoted(topology.node_name(cable.b)), to_text(cable.rate), to_text(cable.delay));
+    if (cable.rate_back != cable.rate) out += fmt::format(" rate_back: \"{}\"", to_text(cable.rate_back));
     if (cable.count > 1) out += fmt::format(" cables: {}", cable.count);
+    if (cable.line) out += wide_area_text("wide_area", *cable.line);
+    if (cable.line_back != cable.line) out += wide_area_text("wide_area_back", *cable.line_back);
     out += " }\n";
   }
   return out;
@@ -163,6 +197,16 @@ LinkId link_to_served(const Topology& topology, NodeId nic, const std::string& f
   return served;
 }
 
+/// Throws [not-expressible] for a cable whose directions differ.
+void check_rate_back(const Topology& topology, const std::string& format, NodeId a, NodeId b, Bandwidth rate, Bandwidth back,
+                     const SourcePlace& place) {
+  if (rate == back) return;
+  fail_to_write(format,
+                fmt::format("the cable between \"{}\" and \"{}\" has {} one way and {} the other, and the format has one rate",
+                            topology.node_name(a), topology.node_name(b), to_text(rate), to_text(back)),
+                place, "write weft or dot, which have both");
+}
+
 FoldedGraph fold_nics(const Topology& topology, const std::string& format, const SourcePlace& place) {
   FoldedGraph graph;
   graph.is_gone.assign(topology.node_count(), false);
@@ -179,9 +223,13 @@ FoldedGraph fold_nics(const Topology& topology, const std::string& format, const
     // A NIC's inner cable is taken in by its outer one.
     if (inner) continue;
     Cable cable = given;
+    check_rate_back(topology, format, cable.a, cable.b, cable.rate, cable.rate_back, place);
     for (NodeId* end : {&cable.a, &cable.b}) {
       if (!graph.is_gone[end->index()]) continue;
-      const Link& served = topology.link(link_to_served(topology, *end, format, place));
+      const LinkId served_at = link_to_served(topology, *end, format, place);
+      const Link& served = topology.link(served_at);
+      const Bandwidth back = topology.link(topology.reverse(served_at)).rate;
+      check_rate_back(topology, format, *end, served.destination, served.rate, back, place);
       *end = served.destination;
       cable.rate = std::min(cable.rate, served.rate);
       cable.delay += served.propagation_delay;
@@ -318,6 +366,7 @@ std::vector<std::string> lost_in_format(const Topology& topology, const std::str
     if (topology.node(topology.endpoints()[0]).kind == NodeKind::host)
       lost.emplace_back("ports of hosts became GPUs: the format knows no others");
   }
+  if (topology.has_wide_area()) lost.emplace_back("loss and jitter of lines between sites are not in the format");
   if (!topology.assumptions().empty()) lost.emplace_back("what was assumed of the source is not in the format");
   return lost;
 }

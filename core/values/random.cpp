@@ -131,4 +131,11 @@ double RandomStream::normal(double mean, double standard_deviation) {
 
 double RandomStream::lognormal(double mu, double sigma) { return portable_exp(normal(mu, sigma)); }
 
+double RandomStream::lognormal_of(double mean, double variation) {
+  WEFT_CHECK(mean > 0 && variation >= 0, "a log-normal number has a mean above 0");
+  if (variation == 0) return mean;
+  const double square = portable_log(1 + variation * variation);
+  return lognormal(portable_log(mean) - square / 2, std::sqrt(square));
+}
+
 }  // namespace weft

@@ -14,6 +14,8 @@
 //   exponential(m)    -m log(1 - U)
 //   normal(m, s)      polar method (Marsaglia and Bray 1964)
 //   lognormal(mu, s)  exp(normal(mu, s))
+//   lognormal_of(m, v) lognormal with mean m and coefficient of variation v:
+//                     s^2 = log(1 + v^2), mu = log(m) - s^2 / 2
 // Logarithm and exponential are computed here from IEEE operations only, since libraries differ in
 // the last bit.
 //
@@ -52,6 +54,8 @@ class RandomStream {
   double normal(double mean, double standard_deviation);
   /// `mu` and `sigma` are those of the logarithm.
   double lognormal(double mu, double sigma);
+  /// Log-normal with this mean and standard deviation / mean. Requires: mean > 0, variation >= 0.
+  double lognormal_of(double mean, double variation);
 
  private:
   std::array<std::uint32_t, 2> key_;

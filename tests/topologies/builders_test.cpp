@@ -269,6 +269,16 @@ INSTANTIATE_TEST_SUITE_P(
         Impossible{"multi_site", {{"pair_rtt", "0-1=5Gbps"}}, "bad-value"},
         Impossible{"multi_site", {{"pair_rate", "0-1=0Gbps"}}, "out-of-range"},
         Impossible{"multi_site", {{"pair_rtt", "0-1=1h"}}, "out-of-range"},
+        Impossible{"multi_site", {{"pair_loss", "0-1=1"}}, "out-of-range"},
+        Impossible{"multi_site", {{"pair_loss", "0-1=few"}}, "bad-value"},
+        Impossible{"multi_site", {{"sites", "65"}}, "out-of-range"}, Impossible{"multi_site", {{"hub_hosts", "1"}}, "bad-setting"},
+        Impossible{"multi_site", {{"wan_rate_down", "1Gbps"}}, "bad-setting"},
+        Impossible{"multi_site", {{"site_rate", "0=1Gbps"}}, "bad-setting"},
+        Impossible{"multi_site", {{"wan", "hub"}, {"pair_jitter", "0-1=1ms"}}, "bad-setting"},
+        Impossible{"multi_site", {{"wan", "hub"}, {"site_rate", "2=1Gbps"}}, "bad-site"},
+        Impossible{"multi_site", {{"wan", "hub"}, {"site_rate", "1=1Gbps 1=2Gbps"}}, "bad-site"},
+        Impossible{"multi_site", {{"wan", "hub"}, {"site_rtt", "1=2ms/3ms"}}, "bad-value"},
+        Impossible{"multi_site", {{"wan", "hub"}, {"site_rate", "1=1Gbps/"}}, "bad-value"},
         Impossible{"clos", {{"nic_rate", "2000Tbps"}}, "out-of-range"}));
 
 TEST(Builders, UnknownNamesGetASuggestion) {

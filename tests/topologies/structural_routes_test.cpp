@@ -87,7 +87,17 @@ INSTANTIATE_TEST_SUITE_P(
                  {{"sites", "2"},
                   {"fabric", "dual_plane_rail"},
                   {"fabric_params", "hosts=3 gpus_per_host=2 nics_per_host=2 aggs_per_plane=2"},
-                  {"borders_per_site", "2"}}}));
+                  {"borders_per_site", "2"}}},
+        Instance{"multi_site",
+                 {{"sites", "3"}, {"wan", "hub"}, {"fabric", "rail_optimized"}, {"fabric_params", "hosts=3"}, {"hub_hosts", "2"}}},
+        Instance{"multi_site",
+                 {{"sites", "4"},
+                  {"wan", "hub"},
+                  {"fabric", "single_switch"},
+                  {"fabric_params", "hosts=2"},
+                  {"borders_per_site", "3"},
+                  {"hub_hosts", "40"}}},
+        Instance{"multi_site", {{"sites", "1"}, {"wan", "hub"}, {"fabric", "single_switch"}, {"fabric_params", "hosts=2"}}}));
 
 INSTANTIATE_TEST_SUITE_P(
     Inside, StructuralRoutes,

@@ -129,7 +129,8 @@ PricedTopology priced(const Topology& topology, const Prices& prices) {
     const LinkId id(static_cast<std::uint32_t>(i));
     const Link& link = topology.link(id);
     if (!is_switch(link.source) && !is_switch(link.destination)) continue;
-    add(made.fabric, cheapest(prices.cables, static_cast<double>(link.rate.in_bps()), link.propagation_delay, prices, "cable",
+    const Bandwidth rate = std::max(link.rate, topology.link(topology.reverse(id)).rate);
+    add(made.fabric, cheapest(prices.cables, static_cast<double>(rate.in_bps()), link.propagation_delay, prices, "cable",
                               topology.link_name(id)));
   }
   add(made.all, made.fabric);

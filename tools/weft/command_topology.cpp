@@ -122,11 +122,18 @@ nlohmann::ordered_json to_json(const TopologySummary& summary) {
   }
   json["cables_by_class"] = nlohmann::ordered_json::array();
   for (const TopologySummary::CableClass& cables : summary.cable_classes) {
-    json["cables_by_class"].push_back({{"from", cables.from},
-                                       {"to", cables.to},
-                                       {"rate_bps", cables.rate.in_bps()},
-                                       {"delay_ns", cables.delay.in_ns()},
-                                       {"count", cables.count}});
+    nlohmann::ordered_json& one = json["cables_by_class"].emplace_back();
+    one = {{"from", cables.from},
+           {"to", cables.to},
+           {"rate_bps", cables.rate.in_bps()},
+           {"delay_ns", cables.delay.in_ns()},
+           {"count", cables.count}};
+    if (cables.rate_back != cables.rate) one["rate_back_bps"] = cables.rate_back.in_bps();
+    if (!cables.line) continue;
+    one["loss"] = cables.line->loss;
+    one["loss_back"] = cables.line_back->loss;
+    one["jitter_ns"] = cables.line->jitter.in_ns();
+    one["jitter_back_ns"] = cables.line_back->jitter.in_ns();
   }
   json["assumptions"] = summary.assumptions;
   return json;

@@ -60,12 +60,22 @@ std::uint32_t plane_of_agg(const ClosShape& shape, std::uint32_t agg) {
 class FabricRoutes final : public Routes {
  public:
   FabricRoutes(const ClosShape& shape, const WanShape& wan)
-      : shape_(shape), sites_(wan.sites), layout_(shape, wan.borders_per_site) {}
+      : shape_(shape),
+        sites_(wan.sites),
+        borders_(wan.borders_per_site),
+        has_hub_(wan.has_hub),
+        hub_hosts_(wan.hub_hosts),
+        layout_(shape, wan.borders_per_site) {}
 
   void next_hops(const Topology& topology, NodeId at, NodeId destination, std::vector<LinkId>& out) const override {
     out.clear();
     const std::span<const LinkId> ports = topology.out_links(at);
-    const Target target = target_of(destination);
+    const std::uint32_t hub_begin = sites_ * layout_.end();
+    const Target target = destination.index() < hub_begin ? target_of(destination) : hub_target(destination.index() - hub_begin);
+    if (at.index() >= hub_begin) {
+      at_hub(ports, at.index() - hub_begin, target, out);
+      return;
+    }
     const std::uint32_t site = at.index() / layout_.end();
     const std::uint32_t local = at.index() % layout_.end();
     const bool here = site == target.site;
@@ -85,6 +95,8 @@ class FabricRoutes final : public Routes {
     } else if (here) {
       const auto tops = ports.first(shape_.tops());
       out.assign(tops.begin(), tops.end());
+    } else if (has_hub_) {
+      out.push_back(ports[shape_.tops()]);
     } else {
       // A border router's ports: the site's top tier, then the other sites in order.
       out.push_back(ports[shape_.tops() + target.site - (target.site > site ? 1 : 0)]);
@@ -116,6 +128,27 @@ class FabricRoutes final : public Routes {
     target.group = target.host / shape_.hosts_per_group;
     target.pod = target.group * shape_.leafs_per_group() / shape_.leafs_per_pod;
     return target;
+  }
+
+  /// At the hub, seen from sites.
+  Target hub_target(std::uint32_t local) const {
+    WEFT_CHECK(local < hub_hosts_, "routes lead to endpoints");
+    Target target{};
+    target.site = sites_;
+    target.host = local;
+    return target;
+  }
+
+  /// At a host of the hub, which is its GPU, or at its switch.
+  void at_hub(std::span<const LinkId> ports, std::uint32_t local, const Target& target, std::vector<LinkId>& out) const {
+    if (local < hub_hosts_) {
+      out.push_back(ports.front());
+    } else if (target.site == sites_) {
+      out.push_back(ports[target.host]);
+    } else {
+      const auto lines = ports.subspan(hub_hosts_ + target.site * borders_, borders_);
+      out.assign(lines.begin(), lines.end());
+    }
   }
 
   void at_leaf(std::span<const LinkId> ports, std::uint32_t leaf, bool here, const Target& target, std::vector<LinkId>& out) const {
@@ -151,6 +184,9 @@ class FabricRoutes final : public Routes {
 
   ClosShape shape_;
   std::uint32_t sites_;
+  std::uint32_t borders_;
+  bool has_hub_;
+  std::uint32_t hub_hosts_;
   SiteLayout layout_;
 };
 
@@ -214,6 +250,36 @@ void add_site(TopologyBuilder& builder, const ClosShape& shape, const WanShape& 
   }
 }
 
+void add_line(TopologyBuilder& builder, NodeId from, NodeId to, const WanLine& line) {
+  const LinkId cable = builder.add_cable(from, to, line.there, line.back, line.delay);
+  builder.set_wide_area(cable, line.line_there, line.line_back);
+}
+
+void add_mesh(TopologyBuilder& builder, const ClosShape& shape, const WanShape& wan) {
+  const SiteLayout layout(shape, wan.borders_per_site);
+  std::size_t pair = 0;
+  for (std::uint32_t a = 0; a < wan.sites; ++a) {
+    for (std::uint32_t b = a + 1; b < wan.sites; ++b, ++pair) {
+      for (std::uint32_t border = 0; border < wan.borders_per_site; ++border) {
+        const std::uint32_t local = layout.borders_begin() + border;
+        add_line(builder, NodeId(a * layout.end() + local), NodeId(b * layout.end() + local), wan.lines[pair]);
+      }
+    }
+  }
+}
+
+void add_hub(TopologyBuilder& builder, const ClosShape& shape, const WanShape& wan, const BufferClasses& buffers) {
+  const SiteLayout layout(shape, wan.borders_per_site);
+  std::vector<NodeId> hosts;
+  for (std::uint32_t i = 0; i < wan.hub_hosts; ++i) hosts.push_back(builder.add_endpoint(builder.add_host(), NodeKind::gpu));
+  const NodeId hub = builder.add_switch(0, "internet", buffers.border);
+  for (const NodeId host : hosts) builder.add_cable(host, hub, wan.hub_host.rate, wan.hub_host.delay);
+  for (std::uint32_t site = 0; site < wan.sites; ++site) {
+    for (std::uint32_t border = 0; border < wan.borders_per_site; ++border)
+      add_line(builder, NodeId(site * layout.end() + layout.borders_begin() + border), hub, wan.lines[site]);
+  }
+}
+
 }  // namespace
 
 void check_shape(const ClosShape& shape, const WanShape& wan, std::string_view builder, const SourcePlace& place) {
@@ -226,9 +292,9 @@ void check_shape(const ClosShape& shape, const WanShape& wan, std::string_view b
   const std::uint64_t planes = std::max<std::uint64_t>(shape.aggs_per_pod, 1);
   const std::uint64_t cables = shape.servers.cable_count() + leafs * (shape.aggs_per_pod / shape.planes) +
                                aggs * (shape.spines / planes) + tops * wan.borders_per_site +
-                               std::uint64_t{wan.sites} * wan.borders_per_site;
+                               std::uint64_t{wan.has_hub ? 1 : wan.sites} * wan.borders_per_site;
   const std::uint64_t nodes = shape.servers.node_count() + leafs + aggs + shape.spines + wan.borders_per_site;
-  check_size(builder, wan.sites * nodes, wan.sites * cables, place);
+  check_size(builder, wan.sites * nodes + wan.hub_hosts + (wan.has_hub ? 1 : 0), wan.sites * cables + wan.hub_hosts, place);
 
   if (shape.aggs_per_pod == 0 && leafs > 1) {
     fail_builder(builder, "bad-shape", fmt::format("{} leafs have no second tier to join them", leafs), place,
@@ -252,7 +318,7 @@ std::shared_ptr<const Topology> build_fabrics(const std::string& name, const Clo
   WEFT_CHECK(shape.planes == 1 || (shape.planes == shape.nic_ports && shape.aggs_per_pod % shape.planes == 0),
              "a plane is a port's number");
   WEFT_CHECK(shape.pods() <= 1 || shape.leafs_per_pod % shape.leafs_per_group() == 0, "a group is in one pod");
-  WEFT_CHECK(wan.pairs.size() == std::size_t{wan.sites} * (wan.sites - 1) / 2, "every pair of sites has its WAN cable");
+  WEFT_CHECK(wan.lines.size() == wan.line_count(), "every pair of sites has its line, or every site");
   TopologyBuilder builder(name);
   BufferClasses buffers{};
   buffers.leaf = builder.add_buffer_class({"leaf", shape.leaf_buffer});
@@ -262,16 +328,10 @@ std::shared_ptr<const Topology> build_fabrics(const std::string& name, const Clo
   buffers.border = wan.borders_per_site > 0 ? builder.add_buffer_class({std::string(border_buffer_class), wan.border_buffer}) : 0;
 
   for (std::uint32_t site = 0; site < wan.sites; ++site) add_site(builder, shape, wan, site, buffers);
-  const SiteLayout layout(shape, wan.borders_per_site);
-  std::size_t pair = 0;
-  for (std::uint32_t a = 0; a < wan.sites; ++a) {
-    for (std::uint32_t b = a + 1; b < wan.sites; ++b, ++pair) {
-      for (std::uint32_t border = 0; border < wan.borders_per_site; ++border) {
-        const std::uint32_t local = layout.borders_begin() + border;
-        builder.add_cable(NodeId(a * layout.end() + local), NodeId(b * layout.end() + local), wan.pairs[pair].rate,
-                          wan.pairs[pair].delay);
-      }
-    }
+  if (wan.has_hub) {
+    add_hub(builder, shape, wan, buffers);
+  } else {
+    add_mesh(builder, shape, wan);
   }
   if (shape.servers.have_any_nic()) return std::move(builder).build(nullptr, place);
   return std::move(builder).build(std::make_unique<FabricRoutes>(shape, wan), place);

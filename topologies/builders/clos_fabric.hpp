@@ -13,7 +13,8 @@
 //
 // Numbering: per site servers in order, leafs, second tier pod by pod, spines plane by plane,
 // border routers; cables so that a switch's links come in the order "down by child, then up by
-// parent". The next hops towards a destination are one port down or all ports up.
+// parent". A hub comes last: its hosts, then its switch, whose ports are its hosts', then the sites'.
+// The next hops towards a destination are one port down or all ports up.
 // Thread safety: immutable.
 #pragma once
 
@@ -63,13 +64,30 @@ struct ClosShape {
   std::uint32_t tops() const { return spines > 0 ? spines : aggs_per_pod > 0 ? aggs() : leafs(); }
 };
 
+/// A line between two sites, or from a site to the hub.
+struct WanLine {
+  Bandwidth there;
+  Bandwidth back;
+  Duration delay;  ///< one way
+  WideAreaLine line_there;
+  WideAreaLine line_back;
+};
+
 /// How sites are joined. One site needs none of it.
 struct WanShape {
   std::uint32_t sites = 1;
   std::uint32_t borders_per_site = 0;
   CableShape border;  ///< top tier to border router
   Bytes border_buffer;
-  std::vector<CableShape> pairs;  ///< per pair of sites (0,1), (0,2), ..., (1,2), ...
+  /// A core switch that every border router has a line to; else border routers of the same number
+  /// have lines to each other.
+  bool has_hub = false;
+  /// By pair of sites (0,1), (0,2), ..., (1,2), ...; with a hub by site.
+  std::vector<WanLine> lines;
+  std::uint32_t hub_hosts = 0;  ///< one GPU each, at the core switch
+  CableShape hub_host;
+
+  std::size_t line_count() const { return has_hub ? sites : std::size_t{sites} * (sites - 1) / 2; }
 };
 
 /// Buffer sizes of switches: taken by every builder.

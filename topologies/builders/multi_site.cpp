@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/builders/multi_site.hpp"
 
-#include <charconv>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,33 +13,34 @@
 #include "topologies/builders/fat_tree.hpp"
 #include "topologies/builders/rail_optimized.hpp"
 #include "topologies/builders/single_switch.hpp"
-#include "topologies/link_limits.hpp"
+#include "topologies/builders/wan_lines.hpp"
 
 namespace weft {
 
 namespace {
 
 struct MultiSiteSettings {
-  std::uint32_t sites;
+  WanSettings wan;
   std::string fabric;
   std::string fabric_params;
   std::uint32_t borders_per_site;
   Bandwidth border_rate;
   Length border_fibre;
   Bytes border_buffer;
-  Bandwidth wan_rate;
-  Duration wan_rtt;
-  std::string pair_rate;
-  std::string pair_rtt;
+  std::uint32_t hub_hosts;
+  Bandwidth hub_host_rate;
 };
 
+/// Lines of a mesh are as many as pairs of sites.
+constexpr std::uint32_t mesh_sites_max = 64;
+
 constexpr std::array multi_site_params = {
-    param<&MultiSiteSettings::sites>({.name = "sites",
-                                      .default_text = "2",
-                                      .minimum = "1",
-                                      .maximum = "64",
-                                      .meaning = "Number of sites.",
-                                      .origin = "the smallest WAN"}),
+    param<&MultiSiteSettings::wan, &WanSettings::sites>({.name = "sites",
+                                                         .default_text = "2",
+                                                         .minimum = "1",
+                                                         .maximum = "1024",
+                                                         .meaning = "Number of sites; a mesh joins at most 64.",
+                                                         .origin = "the smallest WAN"}),
     param<&MultiSiteSettings::fabric>({.name = "fabric",
                                        .default_text = "rail_optimized",
                                        .choices = "single_switch|fat_tree|clos|rail_optimized|dual_plane_rail",
@@ -75,25 +74,118 @@ constexpr std::array multi_site_params = {
          .minimum = "1B",
          .meaning = "Packet memory of a border router.",
          .origin = "high-bandwidth memory of a Broadcom Jericho2 (BCM88690), as routers between data centres have"}),
-    param<&MultiSiteSettings::wan_rate>({.name = "wan_rate",
-                                         .default_text = "100Gbps",
-                                         .minimum = "1bps",
-                                         .maximum = "1000Tbps",
-                                         .meaning = "Rate of a WAN link, each way.",
-                                         .origin = "assumption: one 100G wavelength"}),
-    param<&MultiSiteSettings::wan_rtt>({.name = "wan_rtt",
-                                        .default_text = "50ms",
-                                        .minimum = "0ms",
-                                        .maximum = "10s",
-                                        .meaning = "Round-trip time of a WAN link alone.",
-                                        .origin = "5,000 km of fibre at 5 ns per metre, there and back"}),
-    param<&MultiSiteSettings::pair_rate>({.name = "pair_rate",
-                                          .meaning = "Rates of single pairs of sites: 0-1=400Gbps, separated by blanks or commas.",
-                                          .origin = "all pairs alike"}),
-    param<&MultiSiteSettings::pair_rtt>(
-        {.name = "pair_rtt",
-         .meaning = "Round-trip times of single pairs of sites: 0-2=150ms, separated by blanks or commas.",
+    param<&MultiSiteSettings::wan, &WanSettings::form>(
+        {.name = "wan",
+         .default_text = "mesh",
+         .choices = "mesh|hub",
+         .meaning = "What joins the sites: a line between every two, or a line from each to one core switch, \"internet\", that is "
+                    "never the bottleneck itself.",
+         .origin = "leased wavelengths between few sites; many sites meet at the internet"}),
+    param<&MultiSiteSettings::wan, &WanSettings::rate>(
+        {.name = "wan_rate",
+         .default_text = "100Gbps",
+         .minimum = "1bps",
+         .maximum = "1000Tbps",
+         .meaning = "Rate of a WAN line, each way; with wan=hub of a site's line, towards the hub.",
+         .origin = "assumption: one 100G wavelength"}),
+    param<&MultiSiteSettings::wan, &WanSettings::rate_down>({.name = "wan_rate_down",
+                                                             .default_text = "same",
+                                                             .minimum = "1bps",
+                                                             .maximum = "1000Tbps",
+                                                             .meaning = "With wan=hub: rate of a site's line towards the site.",
+                                                             .origin = "as wan_rate",
+                                                             .word = "same"}),
+    param<&MultiSiteSettings::wan, &WanSettings::rtt>(
+        {.name = "wan_rtt",
+         .default_text = "50ms",
+         .minimum = "0ms",
+         .maximum = "10s",
+         .meaning = "Round-trip time between two sites over WAN lines alone; with wan=hub each of the two lines has half of it.",
+         .origin = "5,000 km of fibre at 5 ns per metre, there and back"}),
+    param<&MultiSiteSettings::wan, &WanSettings::loss>({.name = "wan_loss",
+                                                        .default_text = "0",
+                                                        .minimum = "0",
+                                                        .maximum = "0.999",
+                                                        .meaning = "Probability that a WAN line loses a packet, each way.",
+                                                        .origin = "leased wavelengths lose next to none"}),
+    param<&MultiSiteSettings::wan, &WanSettings::jitter>(
+        {.name = "wan_jitter",
+         .default_text = "0ms",
+         .minimum = "0ms",
+         .maximum = "10s",
+         .meaning = "Mean of the exponentially distributed delay that a message has on a WAN line on top of the line's own.",
+         .origin = "leased wavelengths have none"}),
+    param<&MultiSiteSettings::wan, &WanSettings::pair_rate>(
+        {.name = "pair_rate",
+         .meaning =
+             "With wan=mesh: rates of single pairs of sites, each way or 0-1=400Gbps/100Gbps from 0 to 1 and back, separated "
+             "by blanks or commas.",
          .origin = "all pairs alike"}),
+    param<&MultiSiteSettings::wan, &WanSettings::pair_rtt>(
+        {.name = "pair_rtt",
+         .meaning = "With wan=mesh: round-trip times of single pairs of sites: 0-2=150ms, separated by blanks or commas.",
+         .origin = "all pairs alike"}),
+    param<&MultiSiteSettings::wan, &WanSettings::pair_loss>(
+        {.name = "pair_loss",
+         .meaning = "With wan=mesh: loss of single pairs of sites, each way or 0-1=0.001/0.01 there and back.",
+         .origin = "all pairs alike"}),
+    param<&MultiSiteSettings::wan, &WanSettings::pair_jitter>(
+        {.name = "pair_jitter",
+         .meaning = "With wan=mesh: jitter of single pairs of sites, each way or 0-1=5ms/20ms there and back.",
+         .origin = "all pairs alike"}),
+    param<&MultiSiteSettings::wan, &WanSettings::site_rate>(
+        {.name = "site_rate",
+         .meaning = "With wan=hub: rates of single sites' lines, each way or 3=200Mbps/1Gbps towards the hub and towards the site.",
+         .origin = "all sites alike"}),
+    param<&MultiSiteSettings::wan, &WanSettings::site_rtt>(
+        {.name = "site_rtt",
+         .meaning = "With wan=hub: round-trip times between single sites and the hub: 3=20ms.",
+         .origin = "all sites alike"}),
+    param<&MultiSiteSettings::wan, &WanSettings::site_loss>(
+        {.name = "site_loss",
+         .meaning = "With wan=hub: loss of single sites' lines, each way or 3=0.001/0.01 towards the hub and towards the site.",
+         .origin = "all sites alike"}),
+    param<&MultiSiteSettings::wan, &WanSettings::site_jitter>(
+        {.name = "site_jitter",
+         .meaning = "With wan=hub: jitter of single sites' lines, each way or 3=5ms/20ms towards the hub and towards the site.",
+         .origin = "all sites alike"}),
+    param<&MultiSiteSettings::wan, &WanSettings::rate_spread>(
+        {.name = "wan_rate_spread",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "3",
+         .meaning =
+             "Coefficient of variation of the lines' rates, which are then drawn log-normally around wan_rate; lines named by "
+             "pair_rate or site_rate are not.",
+         .origin = "all lines alike"}),
+    param<&MultiSiteSettings::wan, &WanSettings::rtt_spread>(
+        {.name = "wan_rtt_spread",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "3",
+         .meaning =
+             "Coefficient of variation of the lines' round-trip times, which are then drawn log-normally around those of wan_rtt; "
+             "lines named by pair_rtt or site_rtt are not.",
+         .origin = "all lines alike"}),
+    param<&MultiSiteSettings::wan, &WanSettings::seed>({.name = "wan_seed",
+                                                        .default_text = "1",
+                                                        .minimum = "0",
+                                                        .meaning = "Seed of what is drawn for lines.",
+                                                        .origin = "any number will do"}),
+    param<&MultiSiteSettings::hub_hosts>(
+        {.name = "hub_hosts",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1024",
+         .meaning = "With wan=hub: hosts of one GPU each at the core switch, such as parameter servers, on cables of border_fibre; "
+                    "numbered after all sites' hosts.",
+         .origin = "nobody computes in the core"}),
+    param<&MultiSiteSettings::hub_host_rate>({.name = "hub_host_rate",
+                                              .default_text = "100Gbps",
+                                              .minimum = "1bps",
+                                              .maximum = "1000Tbps",
+                                              .meaning = "Rate of the cable of a host at the core switch, each way.",
+                                              .origin = "assumption: one 100G network card, as cloud servers have"}),
 };
 
 using ShapeReader = ClosShape (*)(const ParamSet&, const SourcePlace&);
@@ -110,65 +202,17 @@ SiteFabric site_fabric(std::string_view name) {
   return {rail_optimized_module(), rail_optimized_shape};
 }
 
-/// "a=1 b=2,c=3" as pairs. Throws InputError [bad-setting].
-std::vector<std::pair<std::string, std::string>> split_settings(std::string_view rest, const std::string& param,
-                                                                const SourcePlace& place) {
-  std::vector<std::pair<std::string, std::string>> settings;
-  constexpr std::string_view separators = " ,\t";
-  for (;;) {
-    const std::size_t begin = rest.find_first_not_of(separators);
-    if (begin == std::string_view::npos) return settings;
-    rest.remove_prefix(begin);
-    const std::string_view item = rest.substr(0, rest.find_first_of(separators));
-    rest.remove_prefix(item.size());
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos || equals == 0) {
-      fail("bad-setting", fmt::format("{}: \"{}\" is not name=value", param, item), place,
-           "separate settings by blanks or commas and write no blank inside one");
-    }
-    settings.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+/// Throws InputError [out-of-range] or [bad-setting] for what the form of the WAN has not.
+void check_form(const MultiSiteSettings& settings, const std::string& module, const SourcePlace& place) {
+  if (settings.wan.form == WanForm::hub) return;
+  if (settings.wan.sites > mesh_sites_max) {
+    fail("out-of-range", fmt::format("{}.sites: a mesh of {} sites has too many lines", module, settings.wan.sites), place,
+         fmt::format("at most {} sites, or up to 1024 with wan=hub", mesh_sites_max));
+  }
+  if (settings.hub_hosts > 0) {
+    fail("bad-setting", fmt::format("{}.hub_hosts: with wan=mesh there is no core switch", module), place, "set wan=hub");
   }
 }
-
-/// Index of pair "a-b" in WanShape::pairs. Throws InputError [bad-pair].
-std::size_t pair_index(const std::string& text, std::uint32_t sites, const std::string& param, const SourcePlace& place) {
-  std::uint32_t a = 0;
-  std::uint32_t b = 0;
-  const char* const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, a);
-  const bool dash = first.ec == std::errc() && first.ptr != end && *first.ptr == '-';
-  const auto second = dash ? std::from_chars(first.ptr + 1, end, b) : first;
-  if (!dash || second.ec != std::errc() || second.ptr != end || a == b || a >= sites || b >= sites) {
-    fail("bad-pair", fmt::format("{}: \"{}\" is not a pair of sites", param, text), place,
-         fmt::format("write two different site numbers from 0 to {} with a dash between, such as 0-1", sites - 1));
-  }
-  if (a > b) std::swap(a, b);
-  return std::size_t{a} * (2 * sites - a - 1) / 2 + (b - a - 1);
-}
-
-template <class Quantity, class Apply>
-void apply_pairs(const std::string& text, const std::string& param, std::uint32_t sites,
-                 ParsedQuantity<Quantity> (*parse)(std::string_view), Quantity minimum, Quantity maximum, const SourcePlace& place,
-                 Apply apply) {
-  std::set<std::size_t> seen;
-  for (const auto& [pair, value] : split_settings(text, param, place)) {
-    const std::size_t index = pair_index(pair, sites, param, place);
-    const ParsedQuantity<Quantity> quantity = parse(value);
-    if (!quantity.value) {
-      fail("bad-value", fmt::format("{}: {}", param, quantity.error.message), place, quantity.error.help);
-    }
-    if (*quantity.value < minimum || *quantity.value > maximum) {
-      fail("out-of-range", fmt::format("{}: {}={} is out of range", param, pair, value), place,
-           fmt::format("allowed: {} .. {}", to_text(minimum), to_text(maximum)));
-    }
-    if (!seen.insert(index).second) {
-      fail("bad-pair", fmt::format("{}: the pair {} is given twice", param, pair), place, "keep one of the two");
-    }
-    apply(index, *quantity.value);
-  }
-}
-
-Duration half(Duration round_trip) { return Duration::ticks(round_trip.in_ticks() / 2); }
 
 std::shared_ptr<const Topology> make_multi_site(const ParamSet& params, const SourcePlace& place) {
   const auto settings = filled<MultiSiteSettings>(params);
@@ -180,15 +224,15 @@ std::shared_ptr<const Topology> make_multi_site(const ParamSet& params, const So
   const ClosShape shape = fabric.read_shape(fabric_params, place);
 
   WanShape wan;
-  wan.sites = settings.sites;
+  wan.sites = settings.wan.sites;
   wan.borders_per_site = settings.borders_per_site;
   wan.border = {settings.border_rate, propagation_delay(settings.border_fibre)};
   wan.border_buffer = settings.border_buffer;
-  wan.pairs.assign(std::size_t{wan.sites} * (wan.sites - 1) / 2, {settings.wan_rate, half(settings.wan_rtt)});
-  apply_pairs<Bandwidth>(settings.pair_rate, fmt::format("{}.pair_rate", module), wan.sites, parse_bandwidth, Bandwidth::bps(1),
-                         link_rate_max, place, [&](std::size_t pair, Bandwidth rate) { wan.pairs[pair].rate = rate; });
-  apply_pairs<Duration>(settings.pair_rtt, fmt::format("{}.pair_rtt", module), wan.sites, parse_duration, Duration::zero(),
-                        Duration::s(10), place, [&](std::size_t pair, Duration rtt) { wan.pairs[pair].delay = half(rtt); });
+  wan.has_hub = settings.wan.form == WanForm::hub;
+  check_form(settings, module, place);
+  wan.lines = wan_lines(settings.wan, module, place);
+  wan.hub_hosts = settings.hub_hosts;
+  wan.hub_host = {settings.hub_host_rate, wan.border.delay};
   check_shape(shape, wan, params.module(), place);
   return build_fabrics("multi_site", shape, wan, place);
 }
@@ -196,12 +240,12 @@ std::shared_ptr<const Topology> make_multi_site(const ParamSet& params, const So
 }  // namespace
 
 Module<TopologyFactory> multi_site_module() {
-  return {{"topology", "multi_site",
-           "Several equal fabrics joined by WAN links between border routers, with a rate and a round-trip time for all pairs of "
-           "sites or "
-           "for single ones. The fabric of a site is any other builder's.",
-           multi_site_params},
-          make_multi_site};
+  return {
+      {"topology", "multi_site",
+       "Several equal fabrics joined by WAN lines between border routers, or from border routers to one core switch, with a rate, "
+       "a round-trip time, a loss and a jitter for all lines or for single ones. The fabric of a site is any other builder's.",
+       multi_site_params},
+      make_multi_site};
 }
 
 }  // namespace weft

@@ -5,11 +5,12 @@
 //
 // Model: each site is a fabric of another builder, named by `fabric` and told its parameters by
 // `fabric_params`. A site has borders_per_site border routers, each with a cable to every switch of
-// the fabric's top tier. Border router b of each site has a WAN link to border router b of every
-// other site, with wan_rate each way and a propagation delay of half the round-trip time.
-// Pairs of sites may differ: pair_rtt, pair_rate. Border routers are packet switches of level 0
-// with a deep buffer, border_buffer. Blanks and commas separate the parameters in fabric_params, so
-// that a range of host_groups can set one parameter only there.
+// the fabric's top tier. In a mesh border router b of each site has a WAN line to border router b of
+// every other site; with a hub every border router has one to a core switch, at which hosts may
+// stand, too. wan_lines says what lines are like; all are wide-area lines of the topology. Border
+// routers and the core are packet switches of level 0 with a deep buffer, border_buffer. Blanks and
+// commas separate the parameters in fabric_params, so that a range of host_groups can set one
+// parameter only there.
 // Thread safety: pure functions.
 #pragma once
 

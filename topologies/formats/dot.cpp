@@ -113,6 +113,10 @@ class Classes {
   std::vector<std::uint32_t> class_;  ///< per unit
 };
 
+std::string rates_text(Bandwidth rate, Bandwidth rate_back) {
+  return rate == rate_back ? to_text(rate) : fmt::format("{}, back {}", to_text(rate), to_text(rate_back));
+}
+
 }  // namespace
 
 std::string write_dot(const Topology& topology) {
@@ -135,16 +139,17 @@ std::string write_dot(const Topology& topology) {
   }
   out += ranks(names);
   // Cables alike are one edge; it leads upwards, so that Graphviz stacks the tiers.
-  std::map<std::tuple<NodeId, NodeId, Bandwidth>, std::uint32_t> counts;
+  std::map<std::tuple<NodeId, NodeId, Bandwidth, Bandwidth>, std::uint32_t> counts;
   for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
-    const Link& link = topology.link(LinkId(i));
-    const bool down = tiers[link.source.index()] > tiers[link.destination.index()];
-    ++counts[{down ? link.destination : link.source, down ? link.source : link.destination, link.rate}];
+    const bool down = tiers[topology.link(LinkId(i)).source.index()] > tiers[topology.link(LinkId(i)).destination.index()];
+    const Link& link = topology.link(down ? topology.reverse(LinkId(i)) : LinkId(i));
+    const Link& back = topology.link(down ? LinkId(i) : topology.reverse(LinkId(i)));
+    ++counts[{link.source, link.destination, link.rate, back.rate}];
   }
   for (const auto& [edge, count] : counts) {
-    const auto& [from, to, rate] = edge;
+    const auto& [from, to, rate, rate_back] = edge;
     out += fmt::format("  {} -- {} [label=\"{}{}\"];\n", quoted(topology.node_name(from)), quoted(topology.node_name(to)),
-                       count > 1 ? fmt::format("{} x ", count) : "", to_text(rate));
+                       count > 1 ? fmt::format("{} x ", count) : "", rates_text(rate, rate_back));
   }
   return out + "}\n";
 }
@@ -189,18 +194,23 @@ std::string write_dot_overview(const Topology& topology) {
     names[is_switch ? box.tier : 0].push_back(name);
   }
   out += ranks(names);
-  std::map<std::tuple<std::uint32_t, std::uint32_t, Bandwidth>, std::uint64_t> counts;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, Bandwidth, Bandwidth>, std::uint64_t> counts;
   for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
     const Link& link = topology.link(LinkId(i));
     if (!classes.joins_units(link)) continue;
     std::uint32_t from = classes.of(link.source);
     std::uint32_t to = classes.of(link.destination);
-    if (std::pair(boxes[from].tier, from) > std::pair(boxes[to].tier, to)) std::swap(from, to);
-    ++counts[{from, to, link.rate}];
+    Bandwidth rate = link.rate;
+    Bandwidth rate_back = topology.link(topology.reverse(LinkId(i))).rate;
+    if (std::pair(boxes[from].tier, from) > std::pair(boxes[to].tier, to)) {
+      std::swap(from, to);
+      std::swap(rate, rate_back);
+    }
+    ++counts[{from, to, rate, rate_back}];
   }
   for (const auto& [edge, count] : counts) {
-    const auto& [from, to, rate] = edge;
-    out += fmt::format("  box{} -- box{} [label=\"{} x {}\"];\n", from, to, count, to_text(rate));
+    const auto& [from, to, rate, rate_back] = edge;
+    out += fmt::format("  box{} -- box{} [label=\"{} x {}\"];\n", from, to, count, rates_text(rate, rate_back));
   }
   return out + "}\n";
 }
