@@ -78,6 +78,10 @@ class WireFormat {
 
   Bytes full_packet() const { return content_per_packet_ + overhead_per_packet_; }
   Bytes content_per_packet() const { return content_per_packet_; }
+  /// Of packets that are full: what a byte of content takes of the wire.
+  double wire_per_content() const {
+    return static_cast<double>(full_packet().count()) / static_cast<double>(content_per_packet_.count());
+  }
   Bytes overhead_per_packet() const { return overhead_per_packet_; }
   Bytes overhead_per_message() const { return overhead_per_message_; }
 

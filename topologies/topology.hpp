@@ -115,6 +115,7 @@ class Topology {
   LinkId reverse(LinkId id) const { return LinkId(id.index() ^ 1U); }
   /// Whether any link is a wide-area line; most topologies have none.
   bool has_wide_area() const { return !wide_area_.empty(); }
+  std::span<const std::pair<LinkId, WideAreaLine>> wide_area_lines() const { return wide_area_; }  ///< ascending
   /// Null for a link that is none.
   const WideAreaLine* wide_area(LinkId id) const;
   /// What the source called it, else a made name: "host3/gpu0", "host3/nic1", "host3", "leaf34",

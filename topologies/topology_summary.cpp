@@ -224,11 +224,22 @@ std::string span_of(std::span<const TopologySummary::CableClass> cables, Read re
   return least == most ? text(least) : fmt::format("{} to {}", text(least), text(most));
 }
 
+/// Exact where that is short: rates and delays of lines may be drawn.
+std::string short_text(Bandwidth rate) {
+  constexpr std::int64_t mega = 1'000'000;
+  if (rate.in_bps() % mega == 0 || rate.in_bps() < mega) return to_text(rate);
+  return fmt::format("{:.4g}Mbps", static_cast<double>(rate.in_bps()) / mega);
+}
+std::string short_text(Duration delay) {
+  if (delay.in_ticks() % (Duration::ticks_per_ms / 1000) == 0) return to_text(delay);
+  return fmt::format("{:.4g}ms", delay.in_s() * 1e3);
+}
+
 /// What wide-area lines of one or more classes are like.
 std::string lines_text(std::span<const TopologySummary::CableClass> lines) {
   using Class = TopologySummary::CableClass;
-  const auto rate_text_of = [](Bandwidth rate) { return to_text(rate); };
-  const auto delay_text = [](Duration delay) { return to_text(delay); };
+  const auto rate_text_of = [](Bandwidth rate) { return short_text(rate); };
+  const auto delay_text = [](Duration delay) { return short_text(delay); };
   const auto loss_text = [](double loss) { return fmt::format("{:.4g} %", loss * 100); };
   const auto joined = [](const std::string& there, const std::string& back) {
     return there == back ? there : fmt::format("{} (back {})", there, back);

@@ -242,6 +242,8 @@ void AcrossTraffic::seclude(std::uint32_t owner, Time now) {
   if (plan == nullptr) return;
   std::shared_ptr<const AcrossWays> ways = ways_of(running, *plan);
   const std::span<const LinkId> links = ways->links();
+  // Private flows know nothing of what lines between sites do.
+  if (std::ranges::any_of(links, [&](LinkId link) { return fabric_.is_wide_area(link); })) return;
   const auto is_free = [&](LinkId link) { return secluded_on_[link.index()] == 0 && fabric_.carries_only(link, owner); };
   if (!std::ranges::all_of(links, is_free)) return;
   for (const LinkId link : links) secluded_on_[link.index()] = owner + 1;

@@ -87,6 +87,14 @@ constexpr std::array host_rows = {
          .maximum = "1",
          .meaning = "Speed of a straggler's compute ops",
          .origin = "assumption; FALCON (2024) reports computation slowed down by 10 to 30 % on stragglers"}),
+    param<&HostSettings::speed_spread>(
+        {.name = "speed_spread",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "3",
+         .meaning =
+             "Coefficient of variation of the hosts' compute speeds, drawn log-normally with mean 1 for each by the run's seed",
+         .origin = "none: hosts of one cluster are alike; volunteers' are not"}),
 };
 
 }  // namespace

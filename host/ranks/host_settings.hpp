@@ -30,6 +30,7 @@ struct HostSettings {
   double compute_slowdown = 1;     ///< of GPU compute beside communication of the rank; >= 1
   double straggler_share = 0;      ///< probability of a host to be one
   double straggler_speed = 0.8;    ///< of its compute ops
+  double speed_spread = 0;         ///< of all hosts' speeds, over their mean
 };
 
 }  // namespace weft

@@ -13,11 +13,12 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint32_t straggler_draw = 0x57a6;  ///< purpose of the random stream
+constexpr std::uint32_t straggler_draw = 0x57a6;  ///< purposes of random streams
+constexpr std::uint32_t speed_draw = 0x73706565;
 
 }  // namespace
 
-HostSpeeds::HostSpeeds(std::size_t hosts, std::span<const HostSpeedEntry> entries, const Stragglers& stragglers) : changes_(hosts) {
+HostSpeeds::HostSpeeds(std::size_t hosts, std::span<const HostSpeedEntry> entries, const Draws& draws) : changes_(hosts) {
   std::vector<std::vector<const HostSpeedEntry*>> of_host(hosts);
   for (const HostSpeedEntry& entry : entries) {
     WEFT_CHECK(entry.factor > 0, "a host's speed is above 0");
@@ -25,11 +26,15 @@ HostSpeeds::HostSpeeds(std::size_t hosts, std::span<const HostSpeedEntry> entrie
   }
   for (std::uint32_t host = 0; host < hosts; ++host) {
     const bool is_straggler =
-        stragglers.share > 0 && RandomStream(stragglers.seed, host, straggler_draw).uniform() < stragglers.share;
+        draws.straggler_share > 0 && RandomStream(draws.seed, host, straggler_draw).uniform() < draws.straggler_share;
+    // No host stands still for ever.
+    constexpr double slowest = 1e-3;
+    const double drawn =
+        draws.spread > 0 ? std::max(slowest, RandomStream(draws.seed, host, speed_draw).lognormal_of(1, draws.spread)) : 1;
     std::set<Time> times = {Time::zero()};
     for (const HostSpeedEntry* entry : of_host[host]) times.insert({entry->from, entry->until});
     for (const Time time : times) {
-      double speed = is_straggler ? stragglers.speed : 1;
+      double speed = drawn * (is_straggler ? draws.straggler_speed : 1);
       for (const HostSpeedEntry* entry : of_host[host]) {
         if (entry->from <= time && time < entry->until) speed *= entry->factor;
       }

@@ -6,8 +6,9 @@
 // stragglers; host entities hand it to their ranks.
 //
 // Model: a host's speed is the product of the factors of all entries that hold for it at the time,
-// and of straggler_speed if it is a straggler. Compute ops take 1 / speed of their time. Whether a
-// host is a straggler is drawn from the stream (seed, host).
+// of straggler_speed if it is a straggler, and of its share in speed_spread: log-normal with mean 1
+// and that coefficient of variation. Compute ops take 1 / speed of their time. Both are drawn from
+// streams of (seed, host).
 // Thread safety: immutable after construction.
 #pragma once
 
@@ -30,15 +31,17 @@ struct HostSpeedEntry {
 
 class HostSpeeds {
  public:
-  struct Stragglers {
-    double share = 0;  ///< probability
-    double speed = 1;
+  /// What is drawn for hosts.
+  struct Draws {
+    double straggler_share = 0;  ///< probability
+    double straggler_speed = 1;
+    double spread = 0;  ///< standard deviation of speeds over their mean
     std::uint64_t seed = 1;
   };
 
   /// All hosts at speed 1.
   explicit HostSpeeds(std::size_t hosts) : changes_(hosts) {}
-  HostSpeeds(std::size_t hosts, std::span<const HostSpeedEntry> entries, const Stragglers& stragglers);
+  HostSpeeds(std::size_t hosts, std::span<const HostSpeedEntry> entries, const Draws& draws);
 
   double at(HostId host, Time time) const;
   /// When the host's speed changes, after the start of the run; ascending.

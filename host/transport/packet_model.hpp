@@ -10,6 +10,7 @@
 #include "network/flow/flow_settings.hpp"
 #include "network/flow/staging.hpp"
 #include "network/packet/packet_topology.hpp"
+#include "network/wide_area/wide_area_paths.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -20,7 +21,8 @@ struct PacketModel {
         flow(flow_settings),
         packet(packet_settings),
         nodes(graph, flow_settings.path_rule),
-        staging(graph, flow_settings) {}
+        staging(graph, flow_settings),
+        wide_area(graph, flow_settings.wide_area, flow_settings.switching_delay, flow_settings.wire_format.wire_per_content()) {}
 
   /// Whether switches choose a route for each packet.
   bool sprays() const { return flow.routing != Routing::single; }
@@ -31,6 +33,7 @@ struct PacketModel {
   PacketSettings packet;
   PacketTopology nodes;
   Staging staging;
+  WideAreaPaths wide_area;
 };
 
 /// A rate times a factor, at least 1 bit/s.

@@ -108,6 +108,25 @@ std::optional<NarrowWindow> PacketResults::narrowest_window(const Engine& engine
   return narrowest;
 }
 
+WideAreaUse PacketResults::wide_area_use(const Engine& engine) const {
+  WideAreaUse use;
+  if (!model_.wide_area.act()) return use;
+  std::map<std::tuple<NodeId, NodeId, std::uint32_t>, std::optional<WideAreaRate>> rates;
+  for (std::uint32_t host = 0; host < model_.nodes.host_count(); ++host) {
+    for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(entities_[host]).delivered()) {
+      const Transfer& transfer = delivered.transfer;
+      if (is_control(transfer) || transfer.size == Bytes::zero()) continue;
+      const auto [rate, is_new] = rates.try_emplace({transfer.source, transfer.destination, transfer.connection});
+      if (is_new) {
+        const auto route = model_.nodes.route(transfer.source, transfer.destination, transfer.connection, 0);
+        rate->second = model_.wide_area.rate(route.links, {});
+      }
+      if (rate->second) use.count(*rate->second, model_.flow.queue_pairs, transfer, 1);
+    }
+  }
+  return use;
+}
+
 std::optional<ShortHeadroom> PacketResults::shortest_headroom(std::span<const LinkUsage> usage) const {
   std::optional<ShortHeadroom> shortest;
   if (!model_.packet.headroom || std::ranges::none_of(settings_.classes(), &PacketClass::lossless)) return shortest;

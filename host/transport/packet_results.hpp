@@ -100,6 +100,8 @@ class PacketResults {
   /// Of transfers that were larger than their windows, the one whose window is the smallest part of
   /// what its route holds; none if all windows were large enough.
   std::optional<NarrowWindow> narrowest_window(const Engine& engine) const;
+  /// What TCP does to transfers that were delivered.
+  WideAreaUse wide_area_use(const Engine& engine) const;
   /// Of cables that have carried something, the one that is furthest from the headroom that it
   /// needs (packet.unsafe).
   std::optional<ShortHeadroom> shortest_headroom(std::span<const LinkUsage> usage) const;

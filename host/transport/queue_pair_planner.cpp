@@ -13,6 +13,9 @@ Bandwidth scaled_rate(Bandwidth rate, double factor) {
 Bandwidth QueuePairPlanner::rate_max(const PacketTopology::Route& route, const Transfer& transfer) const {
   Bandwidth rate = route.inside_rate;
   if (model_.flow.queue_pair_rate_max) rate = std::min(rate, *model_.flow.queue_pair_rate_max);
+  if (const std::optional<WideAreaRate> wide = model_.wide_area.rate(route.links, {})) {
+    if (wide->cap_bps < static_cast<double>(rate.in_bps())) rate = scaled_rate(Bandwidth::bps(1), wide->cap_bps);
+  }
   if (!model_.staging.is_on()) return rate;
   const double staged_bps =
       model_.staging.cap_bps(transfer.source, transfer.destination) * model_.flow.network_efficiency / model_.flow.queue_pairs;

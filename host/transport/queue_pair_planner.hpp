@@ -5,8 +5,9 @@
 // host/transport/ideal_transfer_time computes the least time of a transfer from the same rates.
 //
 // Model
-//   rate     the least of what the GPU's side of the route, flow.queue_pair_rate_max and staging
-//            let through; with packet.paces_by_route the bottleneck of the route as well
+//   rate     the least of what the GPU's side of the route, flow.queue_pair_rate_max, TCP on lines
+//            between sites (network/wide_area) and staging let through; with packet.paces_by_route
+//            the bottleneck of the route as well
 //   window   packet.window, or what a queue pair must have in flight to fill its route: the
 //            bottleneck's rate times the time until an acknowledgement is back, and the packets
 //            that one acknowledgement answers

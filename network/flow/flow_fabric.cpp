@@ -56,6 +56,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       spray_(topology, link_delays_, settings.path_cache_entries, settings.path_rule.weights),
       adaptive_(topology, settings.path_rule.seed,
                 settings.routing == Routing::adaptive_global ? AdaptiveView::whole_paths : AdaptiveView::own_links),
+      wide_area_(topology, settings.wide_area, settings.switching_delay, settings.wire_format.wire_per_content()),
       model_(std::move(policy)),
       entity_of_host_(std::move(entity_of_host)),
       observer_(observer),
@@ -146,7 +147,7 @@ void FlowFabric::settle(EventContext& context) {
     ActiveTransfer& active = transfers_[owner.slot];
     WEFT_CHECK(!active.is_of_packets, "flows that stand for packets do not end by themselves");
     if (has_order(active)) leave_queue_pair(completion.flow);
-    Time arrival = now + path_delays_[completion.flow.index()];
+    Time arrival = in_order(active, queue_pair_of(completion.flow), now + path_delays_[completion.flow.index()]);
     if (tape_ != nullptr) tape_->on_flow_done(completion.flow, arrival);
     if (active.has_several) arrival = arrivals_[owner.slot] = std::max(arrivals_[owner.slot], arrival);
     if (--active.flows_left > 0) continue;
@@ -261,9 +262,9 @@ void FlowFabric::move_flows(Time now) {
     const auto is_same_link = [](const FlowLinkGraph::Hop& hop, LinkId link) { return hop.link == link; };
     const bool is_same_way = std::ranges::equal(graph.hops(slot), path.links, is_same_link);
     if (is_same_way && graph.has_loads(slot, path.loads)) continue;
-    const FlowSlot to = model_.move(slot, path.links, path.loads, now);
+    const FlowSlot to = model_.move(slot, path.links, path.loads, queue_pair_cap_bps(active, path), now);
     if (has_order(active)) order_.renumber(QueuePairName(active.transfer, queue_pair), slot.index(), to.index());
-    note_flow(to, delay_of(active, path.delay, queue_pair), queue_pair);
+    note_flow(to, delay_of(active, path.delay, queue_pair) + jitter_of(active, queue_pair, path.links), queue_pair);
     if (congestion_ != nullptr) tell_congestion(to, active, nullptr);
     if (loads_) loads_->on_flow_starts(to, !active.is_of_packets);
   }
@@ -333,7 +334,7 @@ void FlowFabric::let_next_move(Time now, EventContext& context) {
         break;
       }
       active.flows_left = 0;
-      const Time arrival = now + delay_of_empty(active, folded);
+      const Time arrival = arrival_of_empty(active, now + delay_of_empty(active, folded));
       if (tape_ != nullptr) tape_->tell_of_empty_in(slot, QueuePairName(active.transfer, next.part.queue_pair), now, arrival);
       finish(active, arrival, now, context);
       free_transfers_.push_back(slot);
@@ -363,20 +364,6 @@ void FlowFabric::end_packets(const Transfer& transfer, Time now) {
   }
   active.flows_left = 0;
   free_transfers_.push_back(slot);
-}
-
-std::uint32_t FlowFabric::parts_of(const ActiveTransfer& active) const {
-  return static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs_of(active), active.transfer.size.count()));
-}
-
-Bytes FlowFabric::wire_bytes_of(const ActiveTransfer& active, std::uint32_t queue_pair) const {
-  return settings_.wire_bytes(part_of(active.transfer.size, queue_pairs_of(active), queue_pair), active.inside_host);
-}
-
-double FlowFabric::queue_pair_cap_bps(const ActiveTransfer& active) const {
-  const double cap_bps = settings_.queue_pair_cap_bps(active.inside_host);
-  if (active.inside_host) return cap_bps;
-  return std::min(cap_bps, staging_.cap_bps(active.transfer.source, active.transfer.destination) / parts_of(active));
 }
 
 void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, EventContext& context) {
@@ -416,6 +403,7 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
 
   Duration shortest = Duration::max();
   double only_way_bps = 0;  // of its slowest link; 0: there are several ways, or it is not known
+  double cap_bps = std::numeric_limits<double>::infinity();
   for (std::uint32_t i = 0; i < parts; ++i) {
     const std::optional<FlowSlot> before = moving_before(active, i);
     const bool waits = before && !goes_before(active, transfers_[owner_of(*before).slot]);
@@ -429,6 +417,8 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
       start_flow(active, {slot, i}, path, folded, delay, std::move(line));
     }
     shortest = std::min(shortest, delay);
+    cap_bps = std::min(cap_bps, queue_pair_cap_bps(active, path));
+    if (i == 0) note_wide_area(active, path);
     if (parts == 1) only_way_bps = path.slowest_bps;
     if (is_of_packets || only_way_bps > 0) continue;
     const Bytes wire_bytes = wire_bytes_of(active, i);
@@ -439,7 +429,6 @@ void FlowFabric::begin(const OwnedTransfer& entering, Origin origin, Time now, E
   }
   if (is_of_packets) return;
   const Bytes largest = wire_bytes_of(active, 0);
-  const double cap_bps = queue_pair_cap_bps(active);
   const Duration moving = only_way_bps > 0 ? fluid_transmit_time(largest.in_bits() / std::min(cap_bps, only_way_bps), 1.0)
                                            : moving_time_alone(largest, cap_bps);
   transfers_[slot].ideal = entry + moving + shortest;
@@ -458,7 +447,7 @@ void FlowFabric::begin_empty(ActiveTransfer& active, const TransferFolding::Fold
 }
 
 void FlowFabric::finish_empty(const ActiveTransfer& active, Time now, EventContext& context) {
-  const Time arrival = active.start + active.ideal;
+  const Time arrival = arrival_of_empty(active, active.start + active.ideal);
   if (tape_ != nullptr) tape_->tell_of_empty(active.transfer, active.id, active.start, now, arrival);
   finish(active, arrival, now, context);
 }
@@ -485,11 +474,11 @@ void FlowFabric::start_flow(const ActiveTransfer& active, Part part, const FlowP
   request.account = active.is_of_packets ? packets_account_ : account_of(folded);
   request.wire_bytes = active.is_of_packets ? endless : wire_bytes_of(active, part.queue_pair);
   request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / parts_of(active) : 1.0;
-  request.cap_bps = queue_pair_cap_bps(active);
+  request.cap_bps = queue_pair_cap_bps(active, path);
   request.owner = part.slot;
   if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
   const FlowSlot flow = model_.start(request);
-  note_flow(flow, delay, part.queue_pair);
+  note_flow(flow, delay + jitter_of(active, part.queue_pair, path.links), part.queue_pair);
   if (tape_ != nullptr)
     tape_->on_flow_starts(flow, part.slot, QueuePairName(transfer, part.queue_pair), model_.policy().graph(), settling_at_);
   if (has_order(active)) order_.begin(QueuePairName(transfer, part.queue_pair), flow.index(), std::move(line));
@@ -510,21 +499,6 @@ void FlowFabric::note_flow(FlowSlot flow, Duration path_delay, std::uint32_t que
   path_delays_[flow.index()] = path_delay;
   if (queue_pair > 0 && queue_pairs_.size() <= flow.index()) queue_pairs_.resize(flow.index() + 1, 0);
   if (flow.index() < queue_pairs_.size()) queue_pairs_[flow.index()] = queue_pair;
-}
-
-void FlowFabric::load_alone(LinkId link, double bits) {
-  if (load_bits_[link.index()] == 0) loaded_links_.push_back(link);
-  load_bits_[link.index()] += bits;
-}
-
-Duration FlowFabric::moving_time_alone(Bytes largest, double cap_bps) {
-  double longest_s = largest.in_bits() / cap_bps;
-  for (const LinkId link : loaded_links_) {
-    longest_s = std::max(longest_s, load_bits_[link.index()] / static_cast<double>(topology_.link(link).rate.in_bps()));
-    load_bits_[link.index()] = 0;
-  }
-  loaded_links_.clear();
-  return fluid_transmit_time(longest_s, 1.0);
 }
 
 void FlowFabric::finish(const ActiveTransfer& active, Time arrival, Time now, EventContext& context) {
@@ -550,11 +524,6 @@ void FlowFabric::finish(const ActiveTransfer& active, Time arrival, Time now, Ev
   finished.inside_host = active.inside_host;
   finished.multiplicity = active.multiplicity;
   observer_->on_transfer_finished(finished);
-}
-
-std::span<const LinkId> FlowFabric::links_of(const Transfer& transfer) {
-  if (SwitchOperationName::is_one(transfer.destination)) return operations_->at(transfer.destination).links;
-  return hashed_path(transfer.source, transfer.destination, transfer.connection).links;
 }
 
 bool FlowFabric::carries_only(LinkId link, std::uint32_t owner) const {
@@ -651,46 +620,6 @@ void FlowFabric::note_left(FinishedTransfer left) {
 
 void FlowFabric::catch_up(Time now) {
   if (resident_ != nullptr) resident_->catch_up(now);
-}
-
-Duration FlowFabric::last_delay(const ActiveTransfer& active) const {
-  return last_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(active.transfer.destination));
-}
-
-Duration FlowFabric::delay_of(const ActiveTransfer& active, PathDelay path, std::uint32_t queue_pair) const {
-  if (active.inside_host) return path.fixed + last_delay(active);
-  if (settings_.queue_pair_rate_max) path.limit_to(static_cast<double>(settings_.queue_pair_rate_max->in_bps()));
-  return path.of(settings_.wire_format.train(part_of(active.transfer.size, settings_.queue_pairs, queue_pair))) +
-         last_delay(active);
-}
-
-Duration FlowFabric::delay_of_empty(const ActiveTransfer& active, const TransferFolding::FoldedPath& folded) {
-  const PathDelay path = active.is_folded ? folded.delay : path_of(active.transfer, 0, active.inside_host).delay;
-  return path.of_empty(settings_.wire_format.train(Bytes::zero())) + last_delay(active);
-}
-
-FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host) {
-  FlowPath path;
-  if (settings_.routing == Routing::spray) {
-    const SprayedPath& sprayed = spray_.path(transfer.source, transfer.destination);
-    path = {sprayed.links, sprayed.loads, sprayed.delay, 0};
-  } else {
-    if (is_adaptive(settings_.routing)) {
-      path.links = adaptive_.path(transfer.source, transfer.destination, transfer.connection, queue_pair, model_.policy().graph());
-      for (const LinkId link : path.links) path.delay += link_delays_.of(link);
-    } else {
-      // Transfers without an attempt are of flow lists, each a connection of its own.
-      const EcmpPaths::Path found = transfer.attempt.is_none()
-                                        ? ecmp_.find_once(transfer.source, transfer.destination, transfer.connection, queue_pair)
-                                        : ecmp_.find(transfer.source, transfer.destination, transfer.connection, queue_pair);
-      path = {found.links, {}, found.delay, found.slowest_bps};
-    }
-  }
-  if (inside_host || !staging_.is_on()) return path;
-  staged_links_.assign(path.links.begin(), path.links.end());
-  staged_loads_.assign(path.loads.begin(), path.loads.end());
-  staging_.add_second_crossings(staged_links_, staged_loads_);
-  return {staged_links_, staged_loads_, path.delay, 0};
 }
 
 EntityId FlowFabric::host_entity(NodeId endpoint) const { return entity_of_host_[topology_.node(endpoint).host.index()]; }

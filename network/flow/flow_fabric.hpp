@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,6 +55,7 @@
 #include "network/routing/ecmp.hpp"
 #include "network/routing/spray.hpp"
 #include "network/transfer_records.hpp"
+#include "network/wide_area/wide_area_paths.hpp"
 
 namespace weft {
 
@@ -122,6 +124,8 @@ class FlowFabric final : public Entity {
   }
   /// All links that a transfer may take. Valid until the next call.
   std::span<const LinkId> links_of(const Transfer& transfer);
+  /// Whether what crosses the link is slowed down or delayed as between sites.
+  bool is_wide_area(LinkId link) const { return wide_area_.act_on(link); }
   /// Whether a link carries nothing but transfers of an owner, and nothing else waits to.
   bool carries_only(LinkId link, std::uint32_t owner) const;
   bool is_stopped(AttemptId attempt) const {
@@ -153,6 +157,7 @@ class FlowFabric final : public Entity {
   void catch_up(Time now);
 
   FlowFabricCounters counters() const;
+  const WideAreaUse& wide_area_use() const { return wide_area_use_; }
   /// Until when flows have been under way, as of the last change, and as far as a resident told.
   Time busy_until() const { return busy_until_; }
   bool is_busy() const { return model_.active_flows() > 0; }
@@ -207,12 +212,17 @@ class FlowFabric final : public Entity {
   using PacketsKey = std::tuple<AttemptId, NodeId, NodeId, std::uint32_t, std::uint64_t>;
   static PacketsKey packets_key(const Transfer& t) { return {t.attempt, t.source, t.destination, t.connection, t.tag}; }
 
+  struct HashOfName {
+    std::size_t operator()(const QueuePairName& name) const { return name.hash(); }
+  };
   /// What one queue pair of a transfer crosses.
   struct FlowPath {
     std::span<const LinkId> links;
     std::span<const double> loads;  ///< empty: 1 each
     PathDelay delay;
     double slowest_bps = 0;  ///< of links that all carry all of it, each once; 0: it is not known
+    /// Of wire_bytes(): what TCP has on lines between sites
+    double cap_bps = std::numeric_limits<double>::infinity();
   };
   /// What a queue pair carries of a transfer.
   struct Part {
@@ -239,7 +249,7 @@ class FlowFabric final : public Entity {
   std::uint32_t parts_of(const ActiveTransfer& active) const;
   /// What one of them carries.
   Bytes wire_bytes_of(const ActiveTransfer& active, std::uint32_t queue_pair) const;
-  double queue_pair_cap_bps(const ActiveTransfer& active) const;
+  double queue_pair_cap_bps(const ActiveTransfer& active, const FlowPath& path) const;
   /// Flows of a list are each a connection of its own.
   static bool has_order(const ActiveTransfer& active) { return !active.transfer.attempt.is_none() || active.is_of_packets; }
   QueuePairName name_of(FlowSlot flow) const {
@@ -285,6 +295,15 @@ class FlowFabric final : public Entity {
   void plan_settle(Time at, EventContext& context);
   /// Valid until the next call.
   FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host);
+  /// By what lines between sites do to it.
+  void slow_down(FlowPath& path) const;
+  /// Later than its path has it.
+  Duration jitter_of(const ActiveTransfer& active, std::uint32_t queue_pair, std::span<const LinkId> links) const;
+  /// Not before what the queue pair has carried before it.
+  Time in_order(const ActiveTransfer& active, std::uint32_t queue_pair, Time arrival);
+  /// With its jitter, of one without bytes that would be there at `arrival`.
+  Time arrival_of_empty(const ActiveTransfer& active, Time arrival);
+  void note_wide_area(const ActiveTransfer& active, const FlowPath& path);
   /// Bytes of it begin to move, and others wait behind them.
   void start_flow(const ActiveTransfer& active, Part part, const FlowPath& path, const TransferFolding::FoldedPath& folded,
                   Duration delay, Fifo<Part> line);
@@ -314,6 +333,7 @@ class FlowFabric final : public Entity {
   EcmpPaths ecmp_;
   SprayPaths spray_;
   AdaptivePaths adaptive_;
+  WideAreaPaths wide_area_;
   FlowModel model_;
   std::vector<EntityId> entity_of_host_;
   FlowObserver* observer_;
@@ -365,6 +385,9 @@ class FlowFabric final : public Entity {
   Time busy_until_;
   Time settling_at_;  ///< the instant that settle() is at, or was at last
   Bytes payload_bytes_;
+  WideAreaUse wide_area_use_;
+  /// Where lines have a jitter: when the last message of a queue pair arrives.
+  std::unordered_map<QueuePairName, Time, HashOfName> last_arrivals_;
   std::vector<LinkId> staged_links_;  ///< of the path that path_of() returned last
   std::vector<double> staged_loads_;
   std::vector<LinkId> loaded_links_;  ///< by the transfer being started

@@ -95,7 +95,7 @@ void FlowModel::take_back(FlowSlot slot, Time now) {
   ++taken_back_;
 }
 
-FlowSlot FlowModel::move(FlowSlot slot, std::span<const LinkId> path, std::span<const double> loads, Time now) {
+FlowSlot FlowModel::move(FlowSlot slot, std::span<const LinkId> path, std::span<const double> loads, double cap_bps, Time now) {
   WEFT_CHECK(queue_.finish(slot) > now, "a flow that ends goes nowhere else");
   const FlowLinkGraph& graph = policy_->graph();
   Flow flow = queue_.notes(slot);
@@ -105,7 +105,7 @@ FlowSlot FlowModel::move(FlowSlot slot, std::span<const LinkId> path, std::span<
   flow.wire_bytes = flow.wire_bytes - moved;
   flow.rate_bps = 0;
   flow.last_change = now;
-  const FlowDemand demand{path, graph.weight(slot), graph.cap(slot), loads, graph.priority(slot)};
+  const FlowDemand demand{path, graph.weight(slot), cap_bps, loads, graph.priority(slot)};
   queue_.remove(slot);
   if (observer_ != nullptr) observer_->on_flow_leaves(slot, now);
   policy_->remove_flow(slot);

@@ -124,7 +124,7 @@ class FlowModel {
   void take_back(FlowSlot flow, Time now);
   /// The flow goes on over other links with what is left of it. Returns its new slot. Requires: as
   /// cancel().
-  FlowSlot move(FlowSlot flow, std::span<const LinkId> path, std::span<const double> loads, Time now);
+  FlowSlot move(FlowSlot flow, std::span<const LinkId> path, std::span<const double> loads, double cap_bps, Time now);
   /// A link has carried what was no flow of this model.
   void add_bytes(LinkId link, Bytes bytes) { link_bytes_.whole[link.index()] += bytes; }
   /// Removes the flows that end at `now` and appends them to `done` in order of their start. Their

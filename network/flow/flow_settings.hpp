@@ -17,6 +17,7 @@
 #include "network/max_min/allocation_policy.hpp"
 #include "network/routing/ecmp.hpp"
 #include "network/routing/path_delay.hpp"
+#include "network/wide_area/wide_area_settings.hpp"
 #include "network/wire_format.hpp"
 
 namespace weft {
@@ -88,6 +89,7 @@ struct FlowSettings {
   std::size_t path_cache_entries;
   bool detect_congestion;  ///< see network/congestion/congestion_monitor
   Duration congestion_gap;
+  WideAreaSettings wide_area;  ///< of lines between sites; as if nothing was set
 
   /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by
   /// the efficiency there, rounded up.

@@ -26,29 +26,38 @@ UnloadedPaths::UnloadedPaths(const Topology& topology, const FlowSettings& setti
       delays_(topology, settings.switching_delay, settings.forwarding),
       inside_host_(topology),
       staging_(topology, settings),
-      spray_(topology, delays_, 1) {}
+      spray_(topology, delays_, 1),
+      wide_area_(topology, settings.wide_area, settings.switching_delay, settings.wire_format.wire_per_content()) {}
 
 UnloadedPath UnloadedPaths::path(NodeId source, NodeId destination, std::uint32_t connection) {
   UnloadedPath path;
   path.settings_ = &settings_;
   path.is_inside_host_ = inside_host_.joins(source, destination);
   std::map<LinkId, double> loads;
+  double cap_bps = settings_.queue_pair_cap_bps(path.is_inside_host_);
+  const auto slow_down = [&](std::span<const LinkId> links, std::span<const double> shares) {
+    if (const std::optional<WideAreaRate> rate = wide_area_.rate(links, shares))
+      cap_bps = std::min(cap_bps, rate->cap_bps / settings_.network_efficiency);
+  };
   if (settings_.routing == Routing::spray) {
     const SprayedPath& sprayed = spray_.path(source, destination);
     for (std::size_t i = 0; i < sprayed.links.size(); ++i) loads[sprayed.links[i]] = sprayed.loads[i];
     path.delay_ = sprayed.delay;
+    slow_down(sprayed.links, sprayed.loads);
   } else {
     const std::uint32_t queue_pairs = path.is_inside_host_ ? 1 : settings_.queue_pairs;
     for (std::uint32_t i = 0; i < queue_pairs; ++i) {
       PathDelay delay;
-      for (const LinkId link : ecmp_path(topology_, settings_.path_rule, source, destination, connection, i)) {
+      const auto links = ecmp_path(topology_, settings_.path_rule, source, destination, connection, i);
+      slow_down(links, {});
+      for (const LinkId link : links) {
         loads[link] += 1.0 / queue_pairs;
         delay += delays_.of(link);
       }
       if (i == 0 || delay.fixed > path.delay_.fixed) path.delay_ = delay;
     }
   }
-  path.rate_bps_ = settings_.queue_pair_cap_bps(path.is_inside_host_) * settings_.queue_pairs;
+  path.rate_bps_ = cap_bps * settings_.queue_pairs;
   for (const auto& [link, load] : loads) {
     const double rate_bps = static_cast<double>(topology_.link(link).rate.in_bps()) / load;
     if (rate_bps >= path.rate_bps_) continue;
@@ -58,8 +67,8 @@ UnloadedPath UnloadedPaths::path(NodeId source, NodeId destination, std::uint32_
   if (path.is_inside_host_) {
     path.latencies_ = settings_.nvlink_latency + settings_.completion_latency;
   } else {
-    if (const double cap_bps = staging_.cap_bps(source, destination); cap_bps < path.rate_bps_) {
-      path.rate_bps_ = cap_bps;
+    if (const double staged_bps = staging_.cap_bps(source, destination); staged_bps < path.rate_bps_) {
+      path.rate_bps_ = staged_bps;
       path.slowest_ = LinkId::none();
     }
     path.delay_.limit_to(path.rate_bps_);

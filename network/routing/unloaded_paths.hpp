@@ -20,6 +20,7 @@
 #include "network/flow/staging.hpp"
 #include "network/routing/path_delay.hpp"
 #include "network/routing/spray.hpp"
+#include "network/wide_area/wide_area_paths.hpp"
 
 namespace weft {
 
@@ -59,6 +60,7 @@ class UnloadedPaths {
   InsideHost inside_host_;
   Staging staging_;
   SprayPaths spray_;
+  WideAreaPaths wide_area_;
 };
 
 }  // namespace weft

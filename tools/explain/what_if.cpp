@@ -117,7 +117,7 @@ void add_ops(const Scenario& scenario, std::vector<Ideal>& ideals) {
 
 HostSpeeds speeds_of(const Scenario& scenario, std::size_t hosts) {
   const auto settings = filled<HostSettings>(scenario.parameters.of("host"));
-  return {hosts, scenario.host_speeds, {settings.straggler_share, settings.straggler_speed, scenario.seed}};
+  return {hosts, scenario.host_speeds, {settings.straggler_share, settings.straggler_speed, settings.speed_spread, scenario.seed}};
 }
 
 void add_hosts(const Scenario& scenario, std::vector<Ideal>& ideals) {

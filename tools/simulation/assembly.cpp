@@ -67,14 +67,15 @@ PacketSettings packet_settings(const Scenario& scenario) {
 
 HostSpeeds host_speeds(const Scenario& scenario) {
   const auto host = filled<HostSettings>(scenario.parameters.of("host"));
-  const HostSpeeds::Stragglers stragglers{host.straggler_share, host.straggler_speed, scenario.seed};
-  return {empty_cluster(scenario).host_count(), scenario.host_speeds, stragglers};
+  const HostSpeeds::Draws draws{host.straggler_share, host.straggler_speed, host.speed_spread, scenario.seed};
+  return {empty_cluster(scenario).host_count(), scenario.host_speeds, draws};
 }
 
 std::optional<FlowSettings> flow_settings_of(const Scenario& scenario) {
   if (!simulates_network(scenario.mode)) return std::nullopt;
   FlowSettings settings(scenario.parameters.of("flow"), scenario.seed);
   settings.path_rule.routes = scenario.routes;
+  settings.wide_area = WideAreaSettings(scenario.parameters.of("wan"), scenario.seed);
   return settings;
 }
 

@@ -9,6 +9,7 @@
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
+#include "network/wide_area/wide_area_paths.hpp"
 #include "scheduler/lifecycle/storage.hpp"
 #include "tools/simulation/scenario/storage_entries.hpp"
 
@@ -35,6 +36,11 @@ FoldingPlanner::FoldingPlanner(const Scenario& scenario, const FlowSettings* flo
 
 bool FoldingPlanner::is_max_min() const { return scenario_.parameters.of("flow").text("allocation") == "max_min"; }
 
+bool FoldingPlanner::lines_act() const {
+  if (flow_ == nullptr) return false;
+  return WideAreaPaths(*scenario_.topology, flow_->wide_area, flow_->switching_delay, flow_->wire_format.wire_per_content()).act();
+}
+
 void FoldingPlanner::check() const {
   if (settings_.fold_ranks != FoldRanks::on) return;
   const SourcePlace place = SourcePlace::named("--set=host.fold_ranks=on");
@@ -46,6 +52,10 @@ void FoldingPlanner::check() const {
     fail("cannot-fold", "ranks are alike only as long as no switch and no link fails", place,
          "drop it, or leave these failures out");
   }
+  if (lines_act()) {
+    fail("cannot-fold", "ranks are not alike where lines between sites lose packets or have a jitter", place,
+         "drop it, or take --set=wan.congestion_control=none and lines without jitter");
+  }
   if (uses_storage(scenario_)) {
     fail("cannot-fold", "ranks are not alike where they fetch data or write checkpoints elsewhere", place,
          "drop it, or leave data and checkpoint_size of jobs out");
@@ -54,7 +64,7 @@ void FoldingPlanner::check() const {
 
 bool FoldingPlanner::may_fold() const {
   // Data comes from and goes to other hosts for every rank.
-  if (scenario_.mode != Mode::flow || uses_storage(scenario_) || network_changes(scenario_)) return false;
+  if (scenario_.mode != Mode::flow || uses_storage(scenario_) || network_changes(scenario_) || lines_act()) return false;
   if (settings_.fold_ranks != FoldRanks::automatic) return settings_.fold_ranks == FoldRanks::on;
   const auto is_large = [](const JobSpec& job) { return job.gpus >= folded_ranks_min; };
   return is_max_min() && (tolerance() > Duration::zero() || std::ranges::any_of(scenario_.jobs, is_large));

@@ -61,6 +61,8 @@ class FoldingPlanner {
 
  private:
   bool is_max_min() const;
+  /// Whether lines between sites slow transfers down or delay them.
+  bool lines_act() const;
   void look_for_folding();
   /// How many of the ranks placed so far are simulated, and why not fewer.
   std::string verdict() const;

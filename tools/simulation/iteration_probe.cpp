@@ -39,9 +39,12 @@ ProbedIteration probe_iteration(const Scenario& scenario, const std::shared_ptr<
   alone.storage = scenario.storage;
   alone.failures.hot_spares = scenario.failures.hot_spares;
   alone.failures.cold_spares = scenario.failures.cold_spares;
-  const bool has_slow_hosts =
-      !scenario.host_speeds.empty() || filled<HostSettings>(scenario.parameters.of("host")).straggler_share > 0;
-  if (has_slow_hosts) alone.parameters.apply("host.straggler_share", "0", {});
+  const auto speeds = filled<HostSettings>(scenario.parameters.of("host"));
+  const bool has_slow_hosts = !scenario.host_speeds.empty() || speeds.straggler_share > 0 || speeds.speed_spread > 0;
+  if (has_slow_hosts) {
+    alone.parameters.apply("host.straggler_share", "0", {});
+    alone.parameters.apply("host.speed_spread", "0", {});
+  }
   JobSpec job;
   job.name = workload->name;
   job.gpus = workload->rank_count;

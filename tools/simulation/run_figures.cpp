@@ -144,7 +144,12 @@ std::vector<std::string> notes_on(const Assembly& parts, const Engine& engine, T
   }
   const auto slots = static_cast<std::uint32_t>(parts.scenario.parameters.of("collective").integer("slots"));
   std::vector<std::string> notes = slot_notes(holdups, parts.attempts, topology, *parts.flow_settings, slots);
+  if (parts.flow_fabric != nullptr && parts.flow_fabric->wide_area_use().transfers > 0)
+    notes.push_back(wide_area_note(parts.flow_fabric->wide_area_use(), parts.flow_settings->queue_pairs, topology));
   if (!parts.packet_network) return notes;
+  if (const WideAreaUse use = parts.packet_network->results().wide_area_use(engine); use.transfers > 0)
+    notes.push_back(wide_area_note(use, parts.flow_settings->queue_pairs, topology));
+  if (std::string note = packets_on_lines_note(topology, usage); !note.empty()) notes.push_back(std::move(note));
   if (const auto narrowest = parts.packet_network->results().narrowest_window(engine))
     notes.push_back(window_note(*narrowest, topology));
   if (const auto shortest = parts.packet_network->results().shortest_headroom(usage))

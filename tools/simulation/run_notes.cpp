@@ -2,6 +2,7 @@
 #include "tools/simulation/run_notes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -31,6 +32,17 @@ std::string bytes_text(double bytes) {
     return buffer;
   }
   std::snprintf(buffer, sizeof buffer, "%.0f B", bytes);
+  return buffer;
+}
+
+std::string rate_text(double bps) {
+  char buffer[48];
+  constexpr std::pair<double, const char*> units[] = {{1e9, "Gb/s"}, {1e6, "Mb/s"}, {1e3, "kb/s"}, {0, "b/s"}};
+  for (const auto& [unit, name] : units) {
+    if (bps < unit) continue;
+    std::snprintf(buffer, sizeof buffer, "%.4g %s", bps / std::max(1.0, unit), name);
+    break;
+  }
   return buffer;
 }
 
@@ -148,6 +160,40 @@ std::string window_note(const NarrowWindow& narrowest, const Topology& topology)
       bytes_text(static_cast<double>(narrowest.window.count())), topology.node_name(transfer.source),
       topology.node_name(transfer.destination), bytes_text(static_cast<double>(narrowest.held.count())), to_text(narrowest.rate),
       readable(narrowest.round_trip.in_s()));
+}
+
+std::string wide_area_note(const WideAreaUse& use, std::uint32_t queue_pairs, const Topology& topology) {
+  const std::string crossed = counted(use.transfers, "transfer between sites", "transfers between sites");
+  if (use.slowed == 0) {
+    return fmt::format("TCP slowed down none of {}: their links are slower than what loss and round trips leave them", crossed);
+  }
+  constexpr std::array<std::string_view, 5> names = {"auto", "none", "reno", "cubic", "bbr"};
+  const WideAreaRate& slowest = use.slowest;
+  return fmt::format(
+      "TCP ({}) slowed down {} of {}: from \"{}\" to \"{}\" {} got at most {}, where links have {} (round trip {}, loss {:.3g} "
+      "%); more parallel streams (flow.queue_pairs) or another wan.congestion_control change that",
+      names[static_cast<std::size_t>(slowest.control)], use.slowed, crossed, topology.node_name(use.source),
+      topology.node_name(use.destination), queue_pairs == 1 ? "a transfer" : fmt::format("each of {} streams", queue_pairs),
+      rate_text(slowest.cap_bps), rate_text(slowest.path.slowest_bps), readable(slowest.path.round_trip.in_s()),
+      slowest.path.loss * 100);
+}
+
+std::string packets_on_lines_note(const Topology& topology, std::span<const LinkUsage> usage) {
+  const auto has = [&](const auto& predicate) {
+    return std::ranges::any_of(topology.wide_area_lines(), [&](const auto& line) {
+      return usage[line.first.index()].bytes > Bytes::zero() && predicate(line);
+    });
+  };
+  const bool loses = has([](const auto& line) { return line.second.loss > 0; });
+  const bool varies = has([](const auto& line) { return line.second.jitter > Duration::zero(); });
+  if (!loses && !varies) return "";
+  return fmt::format(
+      "packet mode does not simulate the {} of lines between sites packet by packet: queue pairs are paced to what TCP "
+      "gets there on average{}",
+      loses && varies ? "loss and the jitter"
+      : loses         ? "loss"
+                      : "jitter",
+      varies ? ", and delays do not vary" : "");
 }
 
 std::string headroom_note(const ShortHeadroom& shortest, const Topology& topology) {

@@ -14,6 +14,8 @@
 //            Told from 10 % of the time of the collectives on: rings hide less than that elsewhere.
 //   window   packet.window is below the bandwidth-delay product of a way on which larger transfers
 //            were under way
+//   TCP      what lines between sites let a connection have (network/wide_area) is less than their
+//            links have
 //   headroom packet.headroom is below what a cable may bring after a pause was asked for
 //            (packet.unsafe)
 // Thread safety: pure functions.
@@ -28,6 +30,7 @@
 #include "host/ranks/slot_holdups.hpp"
 #include "host/transport/packet_network.hpp"
 #include "network/flow/flow_settings.hpp"
+#include "network/wide_area/wide_area_paths.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -36,6 +39,11 @@ namespace weft {
 std::vector<std::string> slot_notes(std::span<const SlotHoldup> holdups, const JobTable& jobs, const Topology& topology,
                                     const FlowSettings& settings, std::uint32_t slots);
 std::string window_note(const NarrowWindow& narrowest, const Topology& topology);
+/// Of transfers over lines between sites, slowed down or not.
+std::string wide_area_note(const WideAreaUse& use, std::uint32_t queue_pairs, const Topology& topology);
+/// What packet mode leaves out of lines between sites that have carried something; "" where it
+/// leaves out nothing.
+std::string packets_on_lines_note(const Topology& topology, std::span<const LinkUsage> usage);
 std::string headroom_note(const ShortHeadroom& shortest, const Topology& topology);
 
 }  // namespace weft

@@ -89,6 +89,8 @@ std::vector<ModuleInfo> all_modules(std::deque<std::string>& texts) {
                  "What flow and packet mode have in common (latencies, packet format, queue pairs, routing), and how flow mode "
                  "shares the links.",
                  flow_params()});
+  all.push_back(
+      {"network", "wan", "Lines between sites: what TCP has of them, and what else slows transfers down there.", wan_params()});
   all.push_back({"network", "packet",
                  "Packet mode: every packet from card to card, through switches with shared buffers, pauses (PFC) and marks (ECN).",
                  packet_params()});

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace weft::host_speed_test {
 namespace {
 
@@ -24,9 +26,9 @@ TEST(HostSpeeds, MultiplyWhatHoldsAtATime) {
 }
 
 TEST(HostSpeeds, DrawStragglersBySeed) {
-  const HostSpeeds speeds(10'000, {}, {0.1, 0.7, 42});
-  const HostSpeeds again(10'000, {}, {0.1, 0.7, 42});
-  const HostSpeeds other(10'000, {}, {0.1, 0.7, 43});
+  const HostSpeeds speeds(10'000, {}, {0.1, 0.7, 0, 42});
+  const HostSpeeds again(10'000, {}, {0.1, 0.7, 0, 42});
+  const HostSpeeds other(10'000, {}, {0.1, 0.7, 0, 43});
   int stragglers = 0;
   int differences = 0;
   for (std::uint32_t host = 0; host < 10'000; ++host) {
@@ -39,6 +41,29 @@ TEST(HostSpeeds, DrawStragglersBySeed) {
   // 1,000 expected, standard deviation 30.
   EXPECT_NEAR(stragglers, 1000, 150);
   EXPECT_GT(differences, 1000);
+}
+
+// Mean 1 and a standard deviation of 0.3; of 10,000 hosts the mean is within 4 x 0.003.
+TEST(HostSpeeds, AreDrawnAroundOne) {
+  const HostSpeeds speeds(10'000, {}, {0, 1, 0.3, 42});
+  const HostSpeeds again(10'000, {}, {0, 1, 0.3, 42});
+  double sum = 0;
+  double squares = 0;
+  for (std::uint32_t host = 0; host < 10'000; ++host) {
+    const double speed = speeds.at(HostId(host), at_ms(1));
+    sum += speed;
+    squares += speed * speed;
+    EXPECT_EQ(speed, again.at(HostId(host), at_ms(1)));
+  }
+  const double mean = sum / 10'000;
+  EXPECT_NEAR(mean, 1, 0.012);
+  EXPECT_NEAR(std::sqrt(squares / 10'000 - mean * mean), 0.3, 0.02);
+  // Folding tells hosts apart.
+  EXPECT_NE(speeds.profile(HostId(0)), speeds.profile(HostId(1)));
+  EXPECT_TRUE(speeds.changes(HostId(0)).empty());
+  // A straggler is slower than it would be.
+  const HostSpeeds stragglers(10, {}, {1, 0.5, 0.3, 42});
+  EXPECT_EQ(stragglers.at(HostId(3), at_ms(1)), 0.5 * speeds.at(HostId(3), at_ms(1)));
 }
 
 }  // namespace

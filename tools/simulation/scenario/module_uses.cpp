@@ -32,6 +32,7 @@ std::vector<ModuleUse> all_uses() {
   const std::string collectives(collectives_run);
   std::vector<ModuleUse> uses = {
       {"network", "flow", "network = simulated"},
+      {"network", "wan", "network = simulated and wide_area = some"},
       {"network", "packet", "mode = packet"},
       {"host", "host", "traffic = jobs"},
       {"host", "collective", collectives},

@@ -72,6 +72,7 @@ void for_each_setting(std::span<const std::string> texts, const std::string& for
 
 Parameters::Parameters() {
   add(ParamSet("flow", flow_params()));
+  add(ParamSet("wan", wan_params()));
   add(ParamSet("packet", packet_params()));
   for (const auto& module : congestion_algorithms()) add(ParamSet(std::string(module.info.name), module.info.params));
   for (const auto& module : allocation_policies()) add(ParamSet(std::string(module.info.name), module.info.params));

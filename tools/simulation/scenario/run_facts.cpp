@@ -52,6 +52,10 @@ constexpr std::array facts = {
             [](const Scenario& scenario, std::string_view value) { return scenario.flows.has_value() == (value == "flow_list"); }},
     RunFact{"network", "simulated|none",
             [](const Scenario& scenario, std::string_view value) { return runs_on_network(scenario) == (value == "simulated"); }},
+    RunFact{"wide_area", "some|none",
+            [](const Scenario& scenario, std::string_view value) {
+              return is_some(scenario.topology != nullptr && scenario.topology->has_wide_area(), value);
+            }},
     RunFact{"workloads", "all|some|none",
             [](const Scenario& scenario, std::string_view value) {
               return is_share_of_jobs(scenario, value, [](const JobSpec& job) { return job.workload != nullptr; });
