@@ -94,7 +94,8 @@ struct Link {
 /// What makes a link between sites other than a cable in a building.
 struct WideAreaLine {
   double loss = 0;  ///< probability that a packet is lost on this link; from 0 to below 1
-  Duration jitter;  ///< mean of an exponentially distributed delay that comes on top of the link's own
+  /// Mean of an exponentially distributed delay that comes on top of the link's own.
+  Duration jitter;
   friend bool operator==(const WideAreaLine&, const WideAreaLine&) = default;
 };
 
@@ -115,7 +116,8 @@ class Topology {
   LinkId reverse(LinkId id) const { return LinkId(id.index() ^ 1U); }
   /// Whether any link is a wide-area line; most topologies have none.
   bool has_wide_area() const { return !wide_area_.empty(); }
-  std::span<const std::pair<LinkId, WideAreaLine>> wide_area_lines() const { return wide_area_; }  ///< ascending
+  /// Ascending.
+  std::span<const std::pair<LinkId, WideAreaLine>> wide_area_lines() const { return wide_area_; }
   /// Null for a link that is none.
   const WideAreaLine* wide_area(LinkId id) const;
   /// What the source called it, else a made name: "host3/gpu0", "host3/nic1", "host3", "leaf34",

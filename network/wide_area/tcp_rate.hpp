@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // TCP rate: what one TCP connection gets of a long line that loses packets, in the steady state.
 //
-// Where it sits: network/wide_area/wide_area_paths asks for every path between sites.
+// Where it sits: wide_area_paths asks for every path between sites.
 //
 // Model, with segments of S bytes, round-trip time R, and the probability p that a segment is lost
-//   reno    S/R sqrt(3/2) / sqrt(p)                     Mathis, Semke, Mahdavi, Ott, "The macroscopic
-//           behavior of the TCP congestion avoidance algorithm", CCR 1997, equation 3; C = sqrt(3/2)
-//           where losses are periodic and every segment is acknowledged
+//   reno    S/R sqrt(3/2) / sqrt(p): Mathis, Semke, Mahdavi, Ott, "The macroscopic behavior of the
+//           TCP congestion avoidance algorithm", CCR 1997, equation 3; C = sqrt(3/2) where
+//           losses are periodic and every segment is acknowledged
 //   cubic   S/R (C (3 + b) / (4 (1 - b)))^(1/4) (R / p)^(3/4), C = 0.4, b = 0.7: RFC 9438,
 //           section 5.1; at least what reno gets (section 4.3, the Reno-friendly region)
 //   bbr     (1 - p) (1 - T / 10 s) of the slowest link, T = max(200 ms, R): Cardwell et al., "BBR:

@@ -2,12 +2,12 @@
 // Wide-area paths: what lines between sites do to what crosses them - a rate that TCP does not
 // exceed, and delays that vary.
 //
-// Where it sits: the flow fabric and the planner of queue pairs (host/transport) ask for every path.
-// Topologies without wide-area lines, and lines that neither lose packets nor have a jitter while
-// no congestion control is asked for, cost nothing and change nothing.
+// Where it sits: the flow fabric and the planner of queue pairs ask for every path. Topologies
+// without wide-area lines, and lines that neither lose packets nor have a jitter while no
+// congestion control is asked for, cost nothing and change nothing.
 //
 // Model: of a path with links l, of which link l carries the share w of what is sent
-//   round trip  2 (propagation and switching there) + jitter of all lines there and back, on average
+//   round trip  2 (propagation and switching there) + mean jitter of all lines there and back
 //   loss        1 - product of (1 - loss of l)^w
 //   rate        tcp_rate of these for each queue pair, and headers on top
 //   jitter      the sum of an exponential draw for each line crossed, from the stream of the seed

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wide-area settings: how hosts send between sites (`wan.congestion_control=bbr`).
 //
-// Where it sits: part of FlowSettings, as both modes go by them (network/wide_area/wide_area_paths).
+// Where it sits: part of FlowSettings, as both modes go by them (wide_area_paths).
 // Threads: values.
 #pragma once
 

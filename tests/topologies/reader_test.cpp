@@ -160,7 +160,8 @@ TEST(TopologyReader, PresetsAreRead) {
        {Expected{"paper_clos_32k", 4096, 32768}, Expected{"rail_128_h100", 16, 128}, Expected{"fat_tree_k8", 128, 128},
         Expected{"three_sites_wan", 24, 192}, Expected{"hpn_dual_plane", 128, 1024}, Expected{"dragonfly_72", 72, 72},
         Expected{"torus_64_tpu_v4", 64, 64}, Expected{"dgx1_v100", 1, 8}, Expected{"mi300x_8", 1, 8},
-        Expected{"clos_9216", 1152, 9216}, Expected{"gb200_nvl72", 4, 288}, Expected{"mi355x_8", 1, 8}}) {
+        Expected{"clos_9216", 1152, 9216}, Expected{"gb200_nvl72", 4, 288}, Expected{"mi355x_8", 1, 8},
+        Expected{"internet_sites", 14, 112}}) {
     const auto topology = load_topology(folder + expected.file + ".textproto", "");
     EXPECT_EQ(topology->host_count(), expected.hosts) << expected.file;
     EXPECT_EQ(topology->endpoints().size(), expected.endpoints) << expected.file;

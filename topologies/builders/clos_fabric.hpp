@@ -12,9 +12,9 @@
 // site's top tier to other sites. docs/internals/topology_readers.md says it number by number.
 //
 // Numbering: per site servers in order, leafs, second tier pod by pod, spines plane by plane,
-// border routers; cables so that a switch's links come in the order "down by child, then up by
-// parent". A hub comes last: its hosts, then its switch, whose ports are its hosts', then the sites'.
-// The next hops towards a destination are one port down or all ports up.
+// border routers; a hub last, its hosts and then its switch. Cables so that a switch's links come
+// in the order "down by child, then up by parent", a hub's to its hosts, then to the sites. The
+// next hops towards a destination are one port down or all ports up.
 // Thread safety: immutable.
 #pragma once
 
