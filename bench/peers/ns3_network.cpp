@@ -202,12 +202,14 @@ void Ns3Network::add_cables() {
   cable.SetDeviceAttribute("Mtu", ns3::UintegerValue(static_cast<std::uint64_t>(mtu)));
   for (std::uint32_t node = 0; node < peers_.node_count(); ++node) {
     for (const PacketTopology::Port& to : peers_.ports(node)) {
+      const Link& link = topology_.link(to.out);
+      const ns3::DataRateValue rate(ns3::DataRate(static_cast<std::uint64_t>(link.rate.in_bps())));
       if (to.peer_node < node) {
         devices_[node].push_back(devices_[to.peer_node][to.peer_port]->GetChannel()->GetDevice(1));
+        devices_[node].back()->SetAttribute("DataRate", rate);
         continue;
       }
-      const Link& link = topology_.link(to.out);
-      cable.SetDeviceAttribute("DataRate", ns3::DataRateValue(ns3::DataRate(static_cast<std::uint64_t>(link.rate.in_bps()))));
+      cable.SetDeviceAttribute("DataRate", rate);
       cable.SetChannelAttribute("Delay", ns3::TimeValue(time_of(cable_delay(node, to))));
       devices_[node].push_back(cable.Install(nodes_.Get(node), nodes_.Get(to.peer_node)).Get(0));
     }
