@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/values/fingerprint.hpp"
 #include "core/values/random.hpp"
@@ -24,7 +25,12 @@ void WideAreaUse::count(const WideAreaRate& rate, std::uint32_t queue_pairs, con
   transfers += multiplicity;
   if (rate.cap_bps * queue_pairs >= rate.path.slowest_bps) return;
   slowed += multiplicity;
-  if (!source.is_none() && rate.cap_bps >= slowest.cap_bps) return;
+  // Of equals the first by place: what begins at one instant has no order.
+  const auto is_before = [&] {
+    if (rate.cap_bps != slowest.cap_bps) return rate.cap_bps < slowest.cap_bps;
+    return std::pair(transfer.source, transfer.destination) < std::pair(source, destination);
+  };
+  if (!source.is_none() && !is_before()) return;
   slowest = rate;
   source = transfer.source;
   destination = transfer.destination;

@@ -134,6 +134,20 @@ class DrawnCluster {
                         setting("nics_per_host", pick({"1", std::to_string(gpus_)})), setting("inside", inside));
   }
 
+  /// The same hosts at several sites, whose lines slow transfers down and delay them.
+  void put_between_sites() {
+    const std::uint64_t sites = hosts_ % 2 == 0 ? 2 : hosts_;
+    const std::string fabric = fmt::format("hosts={} gpus_per_host={} nics_per_host=1", hosts_ / sites, gpus_);
+    const std::size_t begin = text_.find("topology {");
+    text_.replace(
+        begin, text_.find('\n', begin) - begin,
+        fmt::format("topology {{ builder: \"multi_site\" {} {} {} {} {} {} {} {} }}", setting("sites", std::to_string(sites)),
+                    setting("wan", pick({"hub", "mesh"})), setting("fabric", "single_switch"), setting("fabric_params", fabric),
+                    setting("wan_rate", pick({"1Gbps", "100Gbps"})), setting("wan_rtt", pick({"20us", "3ms"})),
+                    setting("wan_loss", pick({"0", "0.0001", "0.02"})), setting("wan_jitter", pick({"0ms", "3us", "200us"}))));
+    set("wan.congestion_control", pick({"auto", "auto", "none", "reno", "cubic", "bbr"}));
+  }
+
   void add_event(std::uint64_t number) {
     const std::uint64_t at_us = random_.below(20'000);
     const std::string what = pick({fmt::format("fail {{ part: \"host{}\" repair: \"2ms\" }}", random_.below(hosts_)),
@@ -277,7 +291,7 @@ class Drawn : public DrawnCluster {
 
 /// Rings between hosts, one after the other or beside each other, that share links now and then
 /// with each other, with sends and with other jobs.
-class DrawnAcross final : public DrawnCluster {
+class DrawnAcross : public DrawnCluster {
  public:
   explicit DrawnAcross(std::uint32_t seed) : DrawnCluster({34, seed, 2}) {
     hosts_ = std::array<std::uint64_t, 6>{4, 5, 6, 8, 12, 16}[random_.below(6)];
@@ -403,6 +417,20 @@ TEST(PrivateLinks, RingsBetweenHostsSayWhatTheNetworkSays) {
   EXPECT_GT(expect_alike_in<DrawnAcross>(scenarios), scenarios / 2) << "most go ahead by themselves";
 }
 
+template <class Drawing>
+class BetweenSites final : public Drawing {
+ public:
+  explicit BetweenSites(std::uint32_t seed) : Drawing(seed) { this->put_between_sites(); }
+};
+
+// Expectation: private links know nothing of lines between sites, and leave what crosses them to
+// the network.
+TEST(PrivateLinks, LinesBetweenSitesAreLeftToTheNetwork) {
+  const std::uint32_t scenarios = WEFT_SANITIZED ? 5 : long_runs() ? 1000 : 30;
+  EXPECT_GT(expect_alike_in<BetweenSites<Drawn>>(scenarios), scenarios / 2) << "hosts move what stays inside";
+  EXPECT_GT(expect_alike_in<BetweenSites<DrawnAcross>>(scenarios), scenarios / 4) << "rings inside sites go ahead";
+}
+
 /// Four GPUs sum up from 1 us on, while each computes for `duration`; what follows either goes
 /// inside the host as well.
 RunFlags two_at_once(const ScratchFolder& folder, const std::string& duration) {
@@ -509,6 +537,7 @@ void expect_same_on_threads(std::uint32_t scenarios) {
 TEST(PrivateLinks, AreTheSameOnAnyNumberOfThreads) {
   expect_same_on_threads<Drawn>(WEFT_SANITIZED ? 3 : 15);
   expect_same_on_threads<DrawnAcross>(WEFT_SANITIZED ? 3 : 15);
+  expect_same_on_threads<BetweenSites<DrawnAcross>>(WEFT_SANITIZED ? 3 : 10);
 }
 
 // Ranks on a host each come at different instants; messages without bytes take no time in the

@@ -161,13 +161,13 @@ Duration half(Duration round_trip) { return Duration::ticks(round_trip.in_ticks(
 std::vector<std::pair<std::string, std::string>> split_settings(std::string_view text, const std::string& param,
                                                                 const SourcePlace& place) {
   std::vector<std::pair<std::string, std::string>> settings;
-  constexpr std::string_view separators = " ,\t";
+  constexpr std::string_view blanks = " ,\t";
   std::string_view rest = text;
   for (;;) {
-    const std::size_t begin = rest.find_first_not_of(separators);
+    const std::size_t begin = rest.find_first_not_of(blanks);
     if (begin == std::string_view::npos) return settings;
     rest.remove_prefix(begin);
-    const std::string_view item = rest.substr(0, rest.find_first_of(separators));
+    const std::string_view item = rest.substr(0, rest.find_first_of(blanks));
     rest.remove_prefix(item.size());
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0) {

@@ -107,6 +107,23 @@ TEST(RandomStream, MomentsOfTheDistributions) {
   EXPECT_NEAR(sum_log / kDraws, 0.5, 0.003);         // 5 x 0.25/sqrt(n)
 }
 
+// Mean 3 and standard deviation 6; of n draws the mean is within 5 x 6 / sqrt(n).
+TEST(RandomStream, LogNormalNumbersHaveTheMeanAskedFor) {
+  RandomStream stream(8, 0, 0);
+  constexpr int draws = 200000;
+  double sum = 0;
+  double squares = 0;
+  for (int i = 0; i < draws; ++i) {
+    const double x = stream.lognormal_of(3, 2);
+    ASSERT_GT(x, 0);
+    sum += x;
+    squares += (x - 3) * (x - 3);
+  }
+  EXPECT_NEAR(sum / draws, 3, 0.07);
+  EXPECT_NEAR(std::sqrt(squares / draws), 6, 0.6);
+  EXPECT_EQ(stream.lognormal_of(3, 0), 3);
+}
+
 std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
 
 TEST(PortableMath, AgreesWithTheLibrary) {
