@@ -83,7 +83,7 @@ TEST(UnloadedPaths, TcpSetsTheRateBetweenSites) {
   FlowSettings flow = settings({{"queue_pairs", "2"}});
   flow.wide_area.congestion_control = WideAreaControl::cubic;
   UnloadedPaths paths(*topology, flow);
-  EXPECT_NEAR(paths.path(a, b, 0).rate_bps() / 1e6, 2 * 838.8608 * 4178 / 4096, 1e-3);
+  EXPECT_NEAR(paths.path(a, b, 0).rate_bps() / 1e6, 2 * 838.8608 * (4178.0 / 4096), 1e-3);
   EXPECT_TRUE(paths.path(a, b, 0).slowest().is_none());
 }
 
