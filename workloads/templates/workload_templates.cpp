@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "workloads/decentralized/site_training.hpp"
 #include "workloads/templates/collectives.hpp"
 #include "workloads/templates/data_parallel.hpp"
 #include "workloads/templates/dlrm.hpp"
@@ -13,8 +14,9 @@
 namespace weft {
 
 std::span<const Module<WorkloadFactory>> workload_templates() {
-  static const std::array<Module<WorkloadFactory>, 6> modules = {collectives_module(), data_parallel_module(), llm_module(),
-                                                                 moe_module(),         dlrm_module(),          unet_module()};
+  static const std::array<Module<WorkloadFactory>, 7> modules = {collectives_module(), data_parallel_module(), llm_module(),
+                                                                 moe_module(),         dlrm_module(),          unet_module(),
+                                                                 across_sites_module()};
   return modules;
 }
 

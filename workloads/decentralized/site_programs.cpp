@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/decentralized/site_programs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "workloads/schedules/one_forward_one_backward.hpp"
+
+namespace weft {
+
+namespace {
+
+using After = SiteScript::After;
+
+/// What messages are for, in their tags.
+enum class Purpose : std::uint32_t { up, down, global_up, global_down, broadcast, model, forward, back };
+constexpr std::uint32_t purposes = 8;
+
+std::uint32_t tag_of(Purpose purpose, std::uint32_t exchange = 0) {
+  return exchange * purposes + static_cast<std::uint32_t>(purpose);
+}
+constexpr SiteTags tags_of(std::uint32_t exchange) { return {exchange * purposes, exchange * purposes + 1}; }
+constexpr SiteTags global_tags_of(std::uint32_t exchange) { return {exchange * purposes + 2, exchange * purposes + 3}; }
+
+void append(After& to, const After& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+Duration at_speed(Duration duration, double speed) {
+  if (speed == 1) return duration;
+  return Duration::ticks(std::llround(static_cast<double>(duration.in_ticks()) / speed));
+}
+
+/// From unit `from` to `to` of `units` equal ones, to the tick.
+Duration part_of_time(Duration whole, std::uint32_t units, std::uint32_t from, std::uint32_t to) {
+  const auto at = [&](std::uint32_t unit) { return whole.in_ticks() / units * unit + whole.in_ticks() % units * unit / units; };
+  return Duration::ticks(at(to) - at(from));
+}
+
+/// What came of an exchange is waited for before that step.
+struct Pending {
+  std::uint64_t due = 0;
+  After done = {};
+};
+
+void take_due(std::vector<Pending>& pending, std::uint64_t step, After& waits) {
+  std::erase_if(pending, [&](const Pending& one) {
+    if (one.due > step) return false;
+    append(waits, one.done);
+    return true;
+  });
+}
+
+}  // namespace
+
+// --- What all share ---
+
+Bytes SitePrograms::part_of(double bits, std::uint32_t part) const {
+  constexpr double bits_per_byte = 8;
+  const auto whole = static_cast<std::int64_t>(std::ceil(bits / bits_per_byte));
+  const std::int64_t count = parts();
+  return Bytes::of(whole * (part + 1) / count - whole * part / count);
+}
+
+Bytes SitePrograms::model_bytes() const {
+  const double share = in_.method == SiteMethod::pipeline_groups ? in_.stages : 1;
+  return Bytes::of(static_cast<std::int64_t>(std::ceil(in_.exchange_bits(1) / share / 8)));
+}
+
+std::uint64_t SitePrograms::step_of(std::uint32_t part) const {
+  const std::uint64_t count = in_.fragments;
+  return ((part + std::uint64_t{1}) * in_.inner_steps + count - 1) / count;
+}
+
+SiteParty SitePrograms::region_party(std::uint32_t region, std::uint32_t round, std::uint32_t self) const {
+  SiteParty party;
+  for (std::uint32_t i = 0; i < ranks_.region_size(); ++i) {
+    if (!ranks_.is_there(region, i, round)) continue;
+    if (i == self) party.self = static_cast<std::uint32_t>(party.ranks.size());
+    party.ranks.push_back(ranks_.node(region, i));
+  }
+  const bool has_regions = in_.method == SiteMethod::hierarchical;
+  party.communicator = has_regions ? communicators_.region : communicators_.nodes;
+  party.communicator_size = ranks_.region_size();
+  if (!has_regions) {
+    party.server = server_address();
+  } else if (communicators_.region != 0) {
+    party.server = {communicators_.region, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.region_size())};
+  } else {
+    party.server = {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.region_server(region))};
+  }
+  return party;
+}
+
+SiteParty SitePrograms::leader_party(std::uint32_t self) const {
+  SiteParty party;
+  party.self = self;
+  for (std::uint32_t region = 0; region < ranks_.regions(); ++region)
+    party.ranks.push_back(ranks_.has_region_servers() ? ranks_.region_server(region) : ranks_.node(region, 0));
+  party.communicator = communicators_.leaders;
+  party.communicator_size = ranks_.regions();
+  party.server = server_address();
+  return party;
+}
+
+SiteParty SitePrograms::stage_party(std::uint32_t stage, std::uint32_t round, std::uint32_t self) const {
+  SiteParty party;
+  for (std::uint32_t group = 0; group < ranks_.regions(); ++group) {
+    if (!ranks_.is_there(group, stage, round)) continue;
+    if (group == self) party.self = static_cast<std::uint32_t>(party.ranks.size());
+    party.ranks.push_back(ranks_.node(group, stage));
+  }
+  party.communicator = communicators_.nodes;
+  party.communicator_size = ranks_.regions();
+  party.server = server_address();
+  return party;
+}
+
+bool SitePrograms::some_leave(std::uint32_t region, std::uint32_t round) const {
+  if (in_.method == SiteMethod::pipeline_groups) {
+    for (std::uint32_t group = 0; group < ranks_.regions(); ++group) {
+      if (ranks_.leaves(group, 0, round)) return true;
+    }
+    return false;
+  }
+  for (std::uint32_t i = 0; i < ranks_.region_size(); ++i) {
+    if (ranks_.leaves(region, i, round)) return true;
+  }
+  return false;
+}
+
+/// Members wait in vain for one that has left.
+After SitePrograms::noticed(SiteScript& script, std::uint32_t region, std::uint32_t round, const After& after) const {
+  if (in_.leave_timeout == Duration::zero() || !some_leave(region, round)) return after;
+  return {script.wait("timeout", in_.leave_timeout, after)};
+}
+
+/// Of a synchronous exchange as one of its members, which notice it themselves if one has left.
+After SitePrograms::exchange(SiteScript& script, SiteExchange how, const SiteParty& party, std::uint32_t region,
+                             std::uint32_t round, Bytes bytes, SiteTags tags, const After& after) const {
+  const After begin = how == SiteExchange::star ? after : noticed(script, region, round, after);
+  std::optional<std::uint32_t> partner;
+  if (how == SiteExchange::gossip) partner = gossip_partners(party.ranks.size(), in_.seed, tags.up)[party.self];
+  return exchange_as_member(script, how, party, partner, bytes, tags, begin);
+}
+
+// --- Nodes ---
+
+class SitePrograms::Node {
+ public:
+  Node(const SitePrograms& all, std::uint32_t region, std::uint32_t position)
+      : all_(all),
+        in_(all.in_),
+        ranks_(all.ranks_),
+        script_(all.budget_),
+        region_(region),
+        position_(position),
+        step_time_(at_speed(in_.step_time, ranks_.speed(region, position))) {}
+
+  RoleDag write() {
+    layer_waits_.resize(in_.layers);
+    for (std::uint32_t round = 0; round < ranks_.rounds(); ++round) {
+      if (!ranks_.is_there(region_, position_, round)) {
+        pending_.clear();
+        layer_waits_.assign(in_.layers, {});
+        last_.clear();
+        waits_.clear();
+        hold_.clear();
+        continue;
+      }
+      if (ranks_.joins(region_, position_, round)) join(round);
+      give_model(round);
+      if (in_.layers > 1) {
+        layered_window(round);
+      } else {
+        window(round);
+      }
+    }
+    return script_.finish();
+  }
+
+ private:
+  bool is_pipeline() const { return in_.method == SiteMethod::pipeline || in_.method == SiteMethod::pipeline_groups; }
+
+  /// Who gives the model to those that come back: the server, or the first node, which never leaves.
+  bool has_giving_server() const {
+    if (in_.method == SiteMethod::hierarchical) return ranks_.has_region_servers();
+    return in_.method == SiteMethod::diloco && ranks_.has_server();
+  }
+  void join(std::uint32_t round) {
+    SiteAddress from;
+    if (has_giving_server()) {
+      from = all_.region_party(region_, round, position_).server;
+    } else if (in_.method == SiteMethod::pipeline_groups) {
+      from.peer = static_cast<std::int32_t>(ranks_.node(0, position_));
+    } else {
+      from.peer = static_cast<std::int32_t>(ranks_.node(region_, 0));
+    }
+    waits_.push_back(script_.receive("model", from, all_.model_bytes(), tag_of(Purpose::model, round)));
+  }
+  void give_model(std::uint32_t round) {
+    const bool of_groups = in_.method == SiteMethod::pipeline_groups;
+    if (has_giving_server() || (of_groups ? region_ : position_) != 0) return;
+    After ready = waits_;
+    append(ready, last_);
+    const std::uint32_t others = of_groups ? ranks_.regions() : ranks_.region_size();
+    for (std::uint32_t i = 1; i < others; ++i) {
+      const std::uint32_t region = of_groups ? i : region_;
+      const std::uint32_t position = of_groups ? position_ : i;
+      if (!ranks_.joins(region, position, round)) continue;
+      const SiteAddress to{0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(region, position))};
+      script_.send("model", to, all_.model_bytes(), tag_of(Purpose::model, round), ready);
+    }
+  }
+
+  void window(std::uint32_t round) {
+    const std::uint64_t begin = std::uint64_t{round} * in_.inner_steps;
+    const std::uint64_t end = begin + in_.inner_steps;
+    std::set<std::uint64_t> cuts = {end};
+    for (std::uint32_t part = 0; part < in_.fragments; ++part) cuts.insert(begin + all_.step_of(part));
+    for (const Pending& one : pending_) {
+      if (one.due > begin && one.due < end) cuts.insert(one.due);
+    }
+    std::uint64_t at = begin;
+    std::uint32_t part = 0;
+    for (auto cut = cuts.begin(); cut != cuts.end(); ++cut) {
+      compute(at, *cut);
+      at = *cut;
+      for (; part < in_.fragments && begin + all_.step_of(part) == at; ++part) {
+        pending_.push_back({at + in_.overlap_steps, exchanged(round, part, at)});
+        if (pending_.back().due > at && pending_.back().due < end) cuts.insert(pending_.back().due);
+      }
+      take_due(pending_, at, waits_);
+    }
+  }
+
+  void compute(std::uint64_t from, std::uint64_t to) {
+    if (is_pipeline()) {
+      for (std::uint64_t step = from; step < to; ++step) pipeline_step();
+      return;
+    }
+    run("steps", step_time_ * static_cast<std::int64_t>(to - from), waits_);
+    waits_.clear();
+  }
+
+  void run(std::string_view name, Duration duration, const After& after) {
+    After ready = after;
+    append(ready, last_);
+    last_ = {script_.compute(name, duration, ready)};
+  }
+
+  // --- Layers ---
+
+  void layered_window(std::uint32_t round) {
+    const std::uint32_t layers = in_.layers;
+    const std::uint32_t units = 3 * layers - 1;
+    std::uint32_t unit = 0;
+    const auto next = [&](std::string_view name, std::uint32_t count, const After& after) {
+      run(name, part_of_time(step_time_, units, unit, unit + count), after);
+      unit += count;
+    };
+    for (std::uint32_t layer = 0; layer < layers; ++layer) {
+      After ready = layer_waits_[layer];
+      if (layer == 0) append(ready, waits_);
+      next("forward", 1, ready);
+    }
+    waits_.clear();
+    if (in_.inner_steps > 1) run("steps", step_time_ * static_cast<std::int64_t>(in_.inner_steps - 1), {});
+    for (std::uint32_t layer = layers; layer-- > 0;) {
+      next("backward", layer > 0 ? 2 : 1, {});
+      layer_waits_[layer] = exchanged(round, layers - 1 - layer, 0);
+    }
+  }
+
+  // --- Pipelines ---
+
+  SiteAddress stage(std::uint32_t other, bool of_acknowledgements) const {
+    const SiteCommunicators& of = all_.communicators_;
+    const std::uint16_t communicator = of_acknowledgements ? of.acknowledgements : of.region;
+    return {communicator, PeerAddressing::absolute, static_cast<std::int32_t>(other)};
+  }
+  Bytes activation() const { return Bytes::of(static_cast<std::int64_t>(std::ceil(in_.activation_bytes))); }
+
+  std::uint32_t take_over(std::uint32_t from, Purpose purpose) {
+    const std::uint32_t here = script_.receive("take_over", stage(from, false), activation(), tag_of(purpose));
+    if (in_.blocking_sends) script_.send("acknowledge", stage(from, true), Bytes::zero(), tag_of(purpose), {here});
+    return here;
+  }
+  void hand_over(std::uint32_t to, Purpose purpose) {
+    script_.send("hand_over", stage(to, false), activation(), tag_of(purpose), last_);
+    if (in_.blocking_sends) hold_ = {script_.receive("acknowledged", stage(to, true), Bytes::zero(), tag_of(purpose))};
+  }
+  void pass(std::string_view name, Duration duration, After ready) {
+    append(ready, hold_);
+    hold_.clear();
+    append(ready, waits_);
+    waits_.clear();
+    run(name, duration, ready);
+  }
+
+  void pipeline_step() {
+    const std::uint32_t stages = in_.stages;
+    const std::uint32_t passes = stages * in_.micro_batches;
+    const Duration whole = part_of_time(step_time_, passes, 0, 1);
+    const bool is_first = position_ == 0;
+    const bool is_last = position_ + 1 == stages;
+    if (!in_.backward) {
+      for (std::uint32_t i = 0; i < in_.micro_batches; ++i) {
+        After ready;
+        if (!is_first) ready = {take_over(position_ - 1, Purpose::forward)};
+        pass("microbatch", whole, ready);
+        hand_over(is_last ? 0 : position_ + 1, is_last ? Purpose::back : Purpose::forward);
+      }
+      for (std::uint32_t i = 0; is_first && i < in_.micro_batches; ++i) waits_.push_back(take_over(stages - 1, Purpose::back));
+      return;
+    }
+    const Duration forward = part_of_time(whole, 3, 0, 1);
+    PipelineSizes sizes;
+    sizes.stages = stages;
+    sizes.microbatches = in_.micro_batches;
+    for (const PipelinePass& one : one_forward_one_backward_passes(sizes, position_)) {
+      const bool is_forward = one.kind == PassKind::forward;
+      const bool comes_from_other = is_forward ? !is_first : !is_last;
+      const bool goes_to_other = is_forward ? !is_last : !is_first;
+      const Purpose purpose = is_forward ? Purpose::forward : Purpose::back;
+      After ready;
+      if (comes_from_other) ready = {take_over(is_forward ? position_ - 1 : position_ + 1, purpose)};
+      pass(is_forward ? "forward" : "backward", is_forward ? forward : whole - forward, ready);
+      if (goes_to_other) hand_over(is_forward ? position_ + 1 : position_ - 1, purpose);
+    }
+  }
+
+  // --- Exchanges ---
+
+  /// Begins with all that the node has done so far.
+  After exchanged(std::uint32_t round, std::uint32_t part, std::uint64_t step) {
+    After after = last_;
+    if (is_pipeline()) {
+      append(after, waits_);
+      append(after, hold_);
+    }
+    const std::uint32_t number = all_.exchange_number(round, part);
+    const double bits = in_.exchange_bits(in_.compression);
+    if (in_.method == SiteMethod::pipeline) return {};
+    if (in_.method == SiteMethod::pipeline_groups) {
+      if (in_.leader_exchanges && position_ > 0) return {};
+      const double share = in_.leader_exchanges ? 1 : in_.stages;
+      return all_.exchange(script_, in_.exchange, all_.stage_party(position_, round, region_), region_, round,
+                           all_.part_of(bits / share, part), tags_of(number), after);
+    }
+    if (in_.method == SiteMethod::hierarchical) return exchanged_in_region(round, part, step, after);
+    return all_.exchange(script_, in_.exchange, all_.region_party(0, round, position_), 0, round, all_.part_of(bits, part),
+                         tags_of(number), after);
+  }
+
+  After exchanged_in_region(std::uint32_t round, std::uint32_t part, std::uint64_t step, const After& after) {
+    const std::uint32_t number = all_.exchange_number(round, part);
+    const SiteParty party = all_.region_party(region_, round, position_);
+    const After done = all_.exchange(script_, in_.regional_exchange, party, region_, round,
+                                     all_.part_of(all_.regional_bits(), part), tags_of(number), after);
+    if (ranks_.has_region_servers() || !ranks_.is_global(round)) return done;
+    const Bytes bytes = all_.part_of(in_.exchange_bits(in_.compression), part);
+    After global = done;
+    if (position_ == 0) {
+      global =
+          all_.exchange(script_, in_.exchange, all_.leader_party(region_), region_, round, bytes, global_tags_of(number), done);
+      if (in_.overlap_steps > 0) {
+        pending_.push_back({step + std::uint64_t{in_.overlap_steps} * in_.regional_steps, global});
+        return done;
+      }
+    } else if (in_.overlap_steps > 0) {
+      return done;
+    }
+    return broadcast_along_chain(script_, party, bytes, tag_of(Purpose::broadcast, number), global);
+  }
+
+  const SitePrograms& all_;
+  const SiteTrainingSettings& in_;
+  const SiteRanks& ranks_;
+  SiteScript script_;
+  const std::uint32_t region_;
+  const std::uint32_t position_;
+  const Duration step_time_;
+  After last_;   ///< the last computation
+  After waits_;  ///< the next computation waits for them
+  After hold_;   ///< of a stage whose sends block
+  std::vector<Pending> pending_;
+  std::vector<After> layer_waits_;
+};
+
+RoleDag SitePrograms::node(std::uint32_t region, std::uint32_t position) const {
+  if (in_.method == SiteMethod::asynchronous) return asynchronous_node(position);
+  return Node(*this, region, position).write();
+}
+
+// --- Servers ---
+
+RoleDag SitePrograms::region_server(std::uint32_t region) const {
+  SiteScript script(budget_);
+  std::vector<Pending> pending;
+  After given;  // what the last round came to
+  for (std::uint32_t round = 0; round < ranks_.rounds(); ++round) {
+    SiteParty party = region_party(region, round, 0);
+    party.is_server = true;
+    for (std::uint32_t i = 0; i < ranks_.region_size(); ++i) {
+      if (!ranks_.joins(region, i, round)) continue;
+      script.send("model", {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(region, i))}, model_bytes(),
+                  tag_of(Purpose::model, round), given);
+    }
+    for (std::uint32_t part = 0; part < parts(); ++part) {
+      const std::uint32_t number = exchange_number(round, part);
+      const std::uint64_t step = std::uint64_t{round} * in_.inner_steps + step_of(part);
+      const Bytes bytes = part_of(regional_bits(), part);
+      After ready = noticed(script, region, round, gather_as_server(script, party, bytes, tags_of(number).up));
+      if (ranks_.is_global(round)) {
+        const After global = exchange(script, in_.exchange, leader_party(region), region, round,
+                                      part_of(in_.exchange_bits(in_.compression), part), global_tags_of(number), ready);
+        pending.push_back({step + std::uint64_t{in_.overlap_steps} * in_.regional_steps, global});
+      }
+      take_due(pending, step, ready);
+      send_to_members(script, party, bytes, tags_of(number).down, ready);
+      given = ready;
+    }
+  }
+  return script.finish();
+}
+
+RoleDag SitePrograms::server() const {
+  SiteScript script(budget_);
+  if (in_.method == SiteMethod::asynchronous) {
+    serve_asynchronously(script);
+    return script.finish();
+  }
+  const bool of_groups = in_.method == SiteMethod::pipeline_groups;
+  const bool of_regions = in_.method == SiteMethod::hierarchical;
+  const std::uint32_t stages = of_groups && !in_.leader_exchanges ? in_.stages : 1;
+  const double bits = in_.exchange_bits(in_.compression) / stages;
+  After given;
+  for (std::uint32_t round = 0; round < ranks_.rounds(); ++round) {
+    for (std::uint32_t i = 0; in_.method == SiteMethod::diloco && i < ranks_.region_size(); ++i) {
+      if (!ranks_.joins(0, i, round)) continue;
+      script.send("model", {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(0, i))}, model_bytes(),
+                  tag_of(Purpose::model, round), given);
+    }
+    if (of_regions && !ranks_.is_global(round)) continue;
+    for (std::uint32_t part = 0; part < parts(); ++part) {
+      const std::uint32_t number = exchange_number(round, part);
+      const SiteTags tags = of_regions ? global_tags_of(number) : tags_of(number);
+      for (std::uint32_t stage = 0; stage < stages; ++stage) {
+        SiteParty party = of_regions ? leader_party(0) : of_groups ? stage_party(stage, round, 0) : region_party(0, round, 0);
+        party.is_server = true;
+        party.communicator = 0;
+        const After all = gather_as_server(script, party, part_of(bits, part), tags.up);
+        // Leaders of regions never leave.
+        given = of_regions ? all : noticed(script, 0, round, all);
+        send_to_members(script, party, part_of(bits, part), tags.down, given);
+      }
+    }
+  }
+  return script.finish();
+}
+
+// --- Asynchronous ---
+
+std::uint32_t SitePrograms::steps_at(double speed) const {
+  if (!in_.dynamic_steps) return in_.inner_steps;
+  return std::max(1U, static_cast<std::uint32_t>(std::lround(in_.inner_steps * speed / ranks_.fastest())));
+}
+
+std::uint32_t SitePrograms::rounds_at(double speed) const {
+  if (in_.dynamic_steps) return in_.outer_steps;
+  return std::max(1U, static_cast<std::uint32_t>(std::lround(in_.outer_steps * speed / ranks_.fastest())));
+}
+
+RoleDag SitePrograms::asynchronous_node(std::uint32_t position) const {
+  SiteScript script(budget_);
+  const double speed = ranks_.speed(0, position);
+  const Duration steps = at_speed(in_.step_time, speed) * static_cast<std::int64_t>(steps_at(speed));
+  After ready;
+  for (std::uint32_t round = 0; round < rounds_at(speed); ++round) {
+    if (!ranks_.is_there(0, position, round)) {
+      ready = {script.wait("away", steps, ready)};
+      continue;
+    }
+    if (ranks_.joins(0, position, round)) {
+      // It asks for the model as it is now.
+      script.send("ask", server_address(), Bytes::zero(), tag_of(Purpose::forward, round), ready);
+      ready = {script.receive("model", server_address(), model_bytes(), tag_of(Purpose::model, round))};
+    }
+    ready = {script.compute("steps", steps, ready)};
+    const Bytes bytes = part_of(in_.exchange_bits(in_.compression), 0);
+    SiteParty party;
+    party.server = server_address();
+    ready = exchange_as_member(script, SiteExchange::star, party, {}, bytes, tags_of(round), ready);
+  }
+  return script.finish();
+}
+
+void SitePrograms::serve_asynchronously(SiteScript& script) const {
+  const Bytes bytes = part_of(in_.exchange_bits(in_.compression), 0);
+  for (std::uint32_t node = 0; node < ranks_.region_size(); ++node) {
+    const SiteAddress address{0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(0, node))};
+    for (std::uint32_t round = 0; round < rounds_at(ranks_.speed(0, node)); ++round) {
+      if (!ranks_.is_there(0, node, round)) continue;
+      if (ranks_.joins(0, node, round)) {
+        const std::uint32_t asked = script.receive("ask", address, Bytes::zero(), tag_of(Purpose::forward, round));
+        script.send("model", address, model_bytes(), tag_of(Purpose::model, round), {asked});
+      }
+      const std::uint32_t here = script.receive("gather", address, bytes, tags_of(round).up);
+      script.send("scatter", address, bytes, tags_of(round).down, {here});
+    }
+  }
+}
+
+}  // namespace weft

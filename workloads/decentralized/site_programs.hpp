@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Site programs: what each rank of a training run across sites does when, as the DAG of its role.
+//
+// Where it sits: site_training() puts the roles together into a workload.
+//
+// Model
+//   round        inner_steps of computation and an exchange. With fragments, part p of F is
+//                exchanged after step ceil((p + 1) H / F) of the round, and what came of it is
+//                waited for overlap_steps later (Streaming DiLoCo, section 2.2).
+//   layers       An exchange goes layer by layer: that of layer l begins after its backward in the
+//                last step, and its next forward waits for it. A step has a forward, an activation
+//                gradient and a weight gradient per layer, equally long, but no activation gradient
+//                of layer 1 (Streaming DiLoCo, section 3.1).
+//   regions      Every round in regions, by whose server or first node; every regional_steps rounds
+//                among regions, too. What came of that is waited for overlap_steps x regional_steps
+//                later, and reaches nodes with the next exchange in the region; without overlap at
+//                once.
+//   pipelines    A step is micro_batches through all stages, one forward and one backward in turns,
+//                or a single pass whose last stage hands back to the first.
+//                blocking_sends: a stage goes on when the next one has said that a message is there.
+//   asynchronous A node waits for nobody but the server. Slower ones do fewer rounds or, with
+//                dynamic_steps, fewer steps a round.
+// Threads: pure functions.
+#pragma once
+
+#include "workloads/decentralized/site_exchange.hpp"
+#include "workloads/decentralized/site_ranks.hpp"
+
+namespace weft {
+
+/// Communicators of such a workload; 0 where there is none.
+struct SiteCommunicators {
+  std::uint16_t nodes = 0;             ///< all nodes, or of pipelines those of one stage
+  std::uint16_t region = 0;            ///< nodes of a region, then its server; or the stages of a group
+  std::uint16_t leaders = 0;           ///< the first nodes or the servers of regions
+  std::uint16_t acknowledgements = 0;  ///< as region, so that they wait for no message before them
+};
+
+class SitePrograms {
+ public:
+  SitePrograms(const SiteTrainingSettings& settings, const SiteRanks& ranks, const SiteCommunicators& communicators,
+               SiteOpBudget& budget)
+      : in_(settings), ranks_(ranks), communicators_(communicators), budget_(budget) {}
+
+  RoleDag node(std::uint32_t region, std::uint32_t position) const;
+  RoleDag region_server(std::uint32_t region) const;
+  RoleDag server() const;
+
+ private:
+  class Node;
+
+  RoleDag asynchronous_node(std::uint32_t position) const;
+  /// Inner steps that a node of that speed does in a round, and how many rounds.
+  std::uint32_t steps_at(double speed) const;
+  std::uint32_t rounds_at(double speed) const;
+  void serve_asynchronously(SiteScript& script) const;
+
+  /// Of the nodes of a region in a round.
+  SiteParty region_party(std::uint32_t region, std::uint32_t round, std::uint32_t self) const;
+  /// Of the regions in a round.
+  SiteParty leader_party(std::uint32_t self) const;
+  /// Of groups of pipelines in a round, by one of their stages.
+  SiteParty stage_party(std::uint32_t stage, std::uint32_t round, std::uint32_t self) const;
+  bool some_leave(std::uint32_t region, std::uint32_t round) const;
+  /// After a timeout, if one has left.
+  SiteScript::After noticed(SiteScript& script, std::uint32_t region, std::uint32_t round, const SiteScript::After& after) const;
+  SiteScript::After exchange(SiteScript& script, SiteExchange how, const SiteParty& party, std::uint32_t region,
+                             std::uint32_t round, Bytes bytes, SiteTags tags, const SiteScript::After& after) const;
+  SiteAddress server_address() const { return {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.server())}; }
+
+  std::uint32_t parts() const { return in_.layers > 1 ? in_.layers : in_.fragments; }
+  double regional_bits() const {
+    return in_.exchange_bits(in_.regional_compression > 0 ? in_.regional_compression : in_.compression);
+  }
+  Bytes part_of(double bits, std::uint32_t part) const;
+  Bytes model_bytes() const;
+  /// After which step of a round a part is exchanged.
+  std::uint64_t step_of(std::uint32_t part) const;
+  std::uint32_t exchange_number(std::uint32_t round, std::uint32_t part) const { return round * parts() + part; }
+
+  const SiteTrainingSettings& in_;
+  const SiteRanks& ranks_;
+  const SiteCommunicators& communicators_;
+  SiteOpBudget& budget_;
+};
+
+}  // namespace weft
