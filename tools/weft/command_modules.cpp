@@ -36,6 +36,7 @@
 #include "scheduler/lifecycle/storage.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policies/policy.hpp"
+#include "tools/projections/site_simulation.hpp"
 #include "tools/simulation/scenario/module_uses.hpp"
 #include "tools/simulation/scenario/nccl_rules.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
@@ -113,6 +114,8 @@ std::vector<ModuleInfo> all_modules(std::deque<std::string>& texts) {
   for (const ModuleInfo& gpu : gpu_presets()) all.push_back(gpu);
   all.push_back({"projection", "decentralized", "Training across sites by closed forms (weft project decentralized).",
                  decentralized_params()});
+  all.push_back({"projection", "sites", "The simulated world of training across sites (weft project decentralized --simulate).",
+                 site_world_params()});
   for (const ModuleInfo& preset : run_presets()) all.push_back(preset);
   all.push_back({"control", "scheduler", "The scheduler as a node: how long its messages take.", scheduler_params()});
   all.push_back({"control", "checkpoint", "What a job keeps of its work when it is preempted or fails.", checkpoint_params()});

@@ -25,6 +25,41 @@ std::string decentralized_page(const DecentralizedForecast& forecast) {
   return text;
 }
 
+std::string simulation_page(const SiteSimulation& simulation) {
+  std::string text = fmt::format("\nsimulated with {} ranks\n\n", simulation.ranks);
+  const std::vector<std::vector<std::string>> rows = {
+      {"", "by formula", "simulated", "formula off by"},
+      {fmt::format("{}, in s", simulation.quantity), fmt::format("{:.9g}", simulation.formula_s),
+       fmt::format("{:.9g}", simulation.simulated_s), fmt::format("{:+.2f} %", 100 * simulation.formula_error())},
+      {"utilisation", fmt::format("{:.6g}", simulation.formula_utilisation),
+       fmt::format("{:.6g}", simulation.simulated_utilisation),
+       fmt::format("{:+.2f} points", 100 * (simulation.formula_utilisation - simulation.simulated_utilisation))},
+      {"the run, in days", fmt::format("{:.6g}", simulation.effective_days * (1 + simulation.formula_error())),
+       fmt::format("{:.6g}", simulation.effective_days), ""},
+  };
+  text += aligned_rows(rows, "  ");
+  for (const std::string& note : simulation.notes) text += fmt::format("\nnote: {}", note);
+  if (!simulation.notes.empty()) text += '\n';
+  return text;
+}
+
+nlohmann::ordered_json simulation_json(const SiteSimulation& simulation, const ParamSet& world) {
+  nlohmann::ordered_json json;
+  json["variables"] = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < world.table().size(); ++i)
+    json["variables"][std::string(world.table()[i].name)] = world.value_text(i);
+  json["ranks"] = simulation.ranks;
+  json["quantity"] = simulation.quantity;
+  json["formula_s"] = simulation.formula_s;
+  json["simulated_s"] = simulation.simulated_s;
+  json["formula_error"] = simulation.formula_error();
+  json["formula_utilisation"] = simulation.formula_utilisation;
+  json["simulated_utilisation"] = simulation.simulated_utilisation;
+  json["simulated_T_effective_d"] = simulation.effective_days;
+  json["notes"] = simulation.notes;
+  return json;
+}
+
 nlohmann::ordered_json decentralized_json(const DecentralizedForecast& forecast, const ParamSet& params) {
   nlohmann::ordered_json json{{"mode", letter_of(forecast.mode)}, {"why", forecast.why}};
   json["variables"] = nlohmann::ordered_json::object();

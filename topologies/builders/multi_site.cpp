@@ -29,6 +29,7 @@ struct MultiSiteSettings {
   Bytes border_buffer;
   std::uint32_t hub_hosts;
   Bandwidth hub_host_rate;
+  Duration hub_host_rtt;
 };
 
 /// Lines of a mesh are as many as pairs of sites.
@@ -172,20 +173,26 @@ constexpr std::array multi_site_params = {
                                                         .minimum = "0",
                                                         .meaning = "Seed of what is drawn for lines.",
                                                         .origin = "any number will do"}),
-    param<&MultiSiteSettings::hub_hosts>(
-        {.name = "hub_hosts",
-         .default_text = "0",
-         .minimum = "0",
-         .maximum = "1024",
-         .meaning = "With wan=hub: hosts of one GPU each at the core switch, such as parameter servers, on cables of border_fibre; "
-                    "numbered after all sites' hosts.",
-         .origin = "nobody computes in the core"}),
+    param<&MultiSiteSettings::hub_hosts>({.name = "hub_hosts",
+                                          .default_text = "0",
+                                          .minimum = "0",
+                                          .maximum = "1024",
+                                          .meaning =
+                                              "With wan=hub: hosts of one GPU each at the core switch, such as parameter servers; "
+                                              "numbered after all sites' hosts.",
+                                          .origin = "nobody computes in the core"}),
     param<&MultiSiteSettings::hub_host_rate>({.name = "hub_host_rate",
                                               .default_text = "100Gbps",
                                               .minimum = "1bps",
                                               .maximum = "1000Tbps",
                                               .meaning = "Rate of the cable of a host at the core switch, each way.",
                                               .origin = "assumption: one 100G network card, as cloud servers have"}),
+    param<&MultiSiteSettings::hub_host_rtt>({.name = "hub_host_rtt",
+                                             .default_text = "1us",
+                                             .minimum = "0ns",
+                                             .maximum = "10s",
+                                             .meaning = "Round trip between a host at the core switch and the switch.",
+                                             .origin = "100 m of fibre at 5 ns per metre, there and back"}),
 };
 
 using ShapeReader = ClosShape (*)(const ParamSet&, const SourcePlace&);
@@ -232,7 +239,7 @@ std::shared_ptr<const Topology> make_multi_site(const ParamSet& params, const So
   check_form(settings, module, place);
   wan.lines = wan_lines(settings.wan, module, place);
   wan.hub_hosts = settings.hub_hosts;
-  wan.hub_host = {settings.hub_host_rate, wan.border.delay};
+  wan.hub_host = {settings.hub_host_rate, Duration::ticks(settings.hub_host_rtt.in_ticks() / 2)};
   check_shape(shape, wan, params.module(), place);
   return build_fabrics("multi_site", shape, wan, place);
 }

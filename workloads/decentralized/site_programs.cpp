@@ -158,10 +158,13 @@ class SitePrograms::Node {
 
   RoleDag write() {
     layer_waits_.resize(in_.layers);
+    part_done_.resize(all_.parts());
+    global_done_.resize(all_.parts());
     for (std::uint32_t round = 0; round < ranks_.rounds(); ++round) {
       if (!ranks_.is_there(region_, position_, round)) {
         pending_.clear();
         layer_waits_.assign(in_.layers, {});
+        part_done_.assign(all_.parts(), {});
         last_.clear();
         waits_.clear();
         hold_.clear();
@@ -226,7 +229,8 @@ class SitePrograms::Node {
       compute(at, *cut);
       at = *cut;
       for (; part < in_.fragments && begin + all_.step_of(part) == at; ++part) {
-        pending_.push_back({at + in_.overlap_steps, exchanged(round, part, at)});
+        part_done_[part] = exchanged(round, part, at);
+        pending_.push_back({at + in_.overlap_steps, part_done_[part]});
         if (pending_.back().due > at && pending_.back().due < end) cuts.insert(pending_.back().due);
       }
       take_due(pending_, at, waits_);
@@ -331,9 +335,11 @@ class SitePrograms::Node {
 
   // --- Exchanges ---
 
-  /// Begins with all that the node has done so far.
+  /// Begins with all that the node has done so far, and with what the part's exchange before came
+  /// to: a change is one from there.
   After exchanged(std::uint32_t round, std::uint32_t part, std::uint64_t step) {
     After after = last_;
+    append(after, part_done_[part]);
     if (is_pipeline()) {
       append(after, waits_);
       append(after, hold_);
@@ -385,6 +391,8 @@ class SitePrograms::Node {
   After hold_;   ///< of a stage whose sends block
   std::vector<Pending> pending_;
   std::vector<After> layer_waits_;
+  std::vector<After> part_done_;    ///< the last exchange of each part
+  std::vector<After> global_done_;  ///< likewise among regions
 };
 
 RoleDag SitePrograms::node(std::uint32_t region, std::uint32_t position) const {
@@ -397,6 +405,7 @@ RoleDag SitePrograms::node(std::uint32_t region, std::uint32_t position) const {
 RoleDag SitePrograms::region_server(std::uint32_t region) const {
   SiteScript script(budget_);
   std::vector<Pending> pending;
+  std::vector<After> global_done(parts());
   After given;  // what the last round came to
   for (std::uint32_t round = 0; round < ranks_.rounds(); ++round) {
     SiteParty party = region_party(region, round, 0);
@@ -412,8 +421,10 @@ RoleDag SitePrograms::region_server(std::uint32_t region) const {
       const Bytes bytes = part_of(regional_bits(), part);
       After ready = noticed(script, region, round, gather_as_server(script, party, bytes, tags_of(number).up));
       if (ranks_.is_global(round)) {
-        const After global = exchange(script, in_.exchange, leader_party(region), region, round,
-                                      part_of(in_.exchange_bits(in_.compression), part), global_tags_of(number), ready);
+        After& global = global_done[part];
+        append(global, ready);
+        global = exchange(script, in_.exchange, leader_party(region), region, round,
+                          part_of(in_.exchange_bits(in_.compression), part), global_tags_of(number), After(global));
         pending.push_back({step + std::uint64_t{in_.overlap_steps} * in_.regional_steps, global});
       }
       take_due(pending, step, ready);

@@ -212,10 +212,6 @@ double bytes_of(const std::string& text, const std::string& param) {
   return static_cast<double>(size.value->count());
 }
 
-SiteExchange regional_exchange_called(const std::string& name, const std::string& /*param*/) {
-  return name == "ring" ? SiteExchange::ring : name == "butterfly" ? SiteExchange::butterfly : SiteExchange::star;
-}
-
 constexpr std::array across_sites_params = {
     param<&SiteTrainingSettings::method>(
         {.name = "method",
@@ -399,6 +395,10 @@ Workload make_across_sites(const ParamSet& params, const SourcePlace& place) {
 }
 
 }  // namespace
+
+SiteExchange regional_exchange_called(const std::string& name, const std::string& /*param*/) {
+  return name == "ring" ? SiteExchange::ring : name == "butterfly" ? SiteExchange::butterfly : SiteExchange::star;
+}
 
 Workload site_training(const SiteTrainingSettings& settings, std::string_view name, const SourcePlace& place) {
   SiteTrainingChecks(settings, name, place).check();

@@ -35,6 +35,9 @@ enum class SiteExchange : std::uint8_t {
   gossip,     ///< with one other node, drawn anew for each exchange
 };
 
+/// Reads star, ring or butterfly, for tables of parameters.
+SiteExchange regional_exchange_called(const std::string& name, const std::string& param);
+
 struct SiteTrainingSettings {
   SiteMethod method = SiteMethod::diloco;
   std::uint32_t nodes = 0;
