@@ -265,6 +265,7 @@ SiteTrainingSettings site_settings(const DecentralizedSettings& settings, const 
   training.bits = std::isnan(exchanged_bits) ? 16 : exchanged_bits * settings.compression / training.parameters;
   training.exchange = world.exchange;
   training.fragments = world.fragments;
+  training.layers = whole(settings.layers, "layers", place);
   training.speed_spread = world.speed_spread;
   training.leave_probability = world.leave_probability;
   training.seed = world.seed;

@@ -107,6 +107,10 @@ class Forecaster {
       refuse("out-of-range", fmt::format("sharedParams is {:g}, more than all parameters", in_.shared_params),
              fmt::format("sharedParams is at most {:g}, as parameters says; 0: as activeParams", in_.parameters));
     }
+    if (in_.layers > 1 && (in_.is_streaming || in_.is_hierarchical)) {
+      refuse("out-of-range", fmt::format("layers is {:g}, and streamingEnabled or hierarchicalEnabled is true", in_.layers),
+             "layers is 1 with them; set both to false");
+    }
     if (in_.is_hierarchical && in_.nodes_per_group > static_cast<double>(in_.nodes)) {
       refuse("out-of-range", fmt::format("nodesPerGroup is {:g}, and there are {} nodes", in_.nodes_per_group, in_.nodes),
              fmt::format("nodesPerGroup is from 1 to {}, as numNodes says", in_.nodes));
@@ -170,6 +174,10 @@ class Forecaster {
       refuse("does-not-fit", fmt::format("the model takes {:g} nodes, and there are {}", stages_, in_.nodes),
              fmt::format("numNodes is at least {:g}; or raise vramPerNode, or lower parameters or precision", stages_));
     }
+    if (in_.layers > 1) {
+      refuse("out-of-range", fmt::format("layers is {:g}, and the model takes {:g} nodes", in_.layers, stages_),
+             "layers is 1 where the model does not fit a node");
+    }
     groups_ = std::floor(nodes / stages_);
     const bool has_groups = groups_ >= 2;
     out_.mode = has_groups ? DecentralizedMode::pipeline_groups : DecentralizedMode::pipeline;
@@ -201,7 +209,7 @@ class Forecaster {
     return values * by_precision(bits_of, in_.precision) / compression;
   }
   double sync_s(double bits, double bandwidth_bps, double latency_s, double among) const {
-    return (2 * bits / bandwidth_bps + latency_s) * straggler(among);
+    return (in_.exchange_volumes * bits / bandwidth_bps + latency_s) * straggler(among);
   }
   double joined(double compute_s, double sync_s) const {
     return in_.is_streaming ? std::max(compute_s, sync_s) : compute_s + sync_s;
@@ -219,12 +227,35 @@ class Forecaster {
     return outer_s;
   }
 
+  /// A step has a forward, an activation gradient and a weight gradient per layer, equally long, but
+  /// no activation gradient of the first layer. Layer by layer, from the last one on, V / layers is
+  /// exchanged after the weight gradient, one after the other, and waited for by the next forward.
+  double layered_outer_step_s(double among) {
+    const double bits = volume_bits(in_.compression);
+    const double synchronization_s = sync_s(bits, bandwidth_bps_, latency_s_, among);
+    const double pass_s = compute_s_ / (3 * in_.layers - 1);
+    const double passes = synchronization_s / in_.layers / pass_s;
+    const double exposed_s = pass_s * std::max({passes, 2 * passes - 1, in_.layers * passes - (2 * in_.layers - 3)});
+    const double outer_s = in_.inner_steps * compute_s_ + exposed_s;
+    add("V_bits", "bit", bits, "that a node sends, and receives, in a synchronization");
+    add("f_straggler", "", straggler(among), "synchronization over that without stragglers");
+    add("T_sync", "s", synchronization_s, "a synchronization");
+    add("T_exposed", "s", exposed_s, "what no computation hides of it");
+    add("T_outer", "s", outer_s, "an outer step");
+    return outer_s;
+  }
+
   void data_parallel() {
     const double nodes = effective_nodes();
     // The source says N, though the nodes that back others up do not take part.
     const double among = as_seed_ ? static_cast<double>(in_.nodes) : nodes;
     add("N_eff", "", nodes, "nodes that count");
-    const double outer_s = outer_step_s(compute_s_, among, "that a node sends, and receives, in a synchronization");
+    double outer_s = 0;
+    if (in_.layers > 1) {
+      outer_s = layered_outer_step_s(among);
+    } else {
+      outer_s = outer_step_s(compute_s_, among, "that a node sends, and receives, in a synchronization");
+    }
     utilisation_ = in_.inner_steps * compute_s_ / outer_s;
     effective_steps_ = in_.inner_steps;
     nodes_used_ = static_cast<double>(in_.nodes);

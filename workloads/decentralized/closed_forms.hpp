@@ -72,6 +72,8 @@ struct DecentralizedSettings {
   bool has_backward_all_to_alls = false;  ///< experts' all-to-alls again in backward
   bool has_precision_speedup = false;     ///< FP8 twice, FP4 four times the PFLOPS
   double slowest_node = 1;                ///< speed of the slowest node, which all wait for
+  double exchange_volumes = 2;            ///< V that a line carries one after the other
+  double layers = 1;                      ///< exchanged one by one beside backward; 1: after it
 
   // Appendix B.
   bool zero_bubble = false;

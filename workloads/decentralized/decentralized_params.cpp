@@ -226,6 +226,21 @@ constexpr std::array decentralized_rows = {
                                                  .maximum = "1",
                                                  .meaning = "Speed of the slowest node, for which all wait.",
                                                  .origin = "section 10, limit 4"}),
+    param<&DecentralizedSettings::exchange_volumes>(
+        {.name = "exchangeVolumes",
+         .default_text = "2",
+         .minimum = "0.001",
+         .maximum = "1000",
+         .meaning = "How often a line carries V in a synchronization, one after the other. 1: both directions at a time.",
+         .origin = "section 3.1: up to a server and back; 1 where two nodes exchange directly"}),
+    param<&DecentralizedSettings::layers>(
+        {.name = "layers",
+         .default_text = "1",
+         .minimum = "1",
+         .maximum = "10000",
+         .meaning = "Layers that are exchanged one by one as backward of the last inner step goes through them; in mode A without "
+                    "streaming. 1: all at once, after the step.",
+         .origin = "the source knows no overlap but streaming; Douillard et al. 2025, section 3.1, simulate layers"}),
     param<&DecentralizedSettings::zero_bubble>({.name = "zeroBubble",
                                                 .default_text = "false",
                                                 .meaning = "Zero-bubble schedules of pipelines.",

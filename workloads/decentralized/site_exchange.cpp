@@ -63,14 +63,20 @@ void SiteOpBudget::take() {
        "lower outer_steps, inner_steps of pipelines, or nodes; a star takes the fewest messages");
 }
 
+std::string SiteScript::numbered(std::string_view name) {
+  auto found = names_.find(name);
+  if (found == names_.end()) found = names_.emplace(std::string(name), 0).first;
+  return fmt::format("{}.{}", name, found->second++);
+}
+
 std::uint32_t SiteScript::add(const Op& op, std::string_view name, const After& after) {
   budget_.take();
-  return script_.add(op, name, after);
+  return script_.add(op, numbered(name), after);
 }
 
 std::uint32_t SiteScript::compute(std::string_view name, Duration duration, const After& after) {
   budget_.take();
-  return script_.compute(name, duration, after);
+  return script_.compute(numbered(name), duration, after);
 }
 
 std::uint32_t SiteScript::wait(std::string_view name, Duration duration, const After& after) {

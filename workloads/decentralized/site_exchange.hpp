@@ -16,10 +16,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
-#include <span>
+#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "workloads/dag/role_script.hpp"
@@ -62,8 +63,11 @@ class SiteScript {
 
  private:
   std::uint32_t add(const Op& op, std::string_view name, const After& after);
+  /// "steps.2" of the third of that name.
+  std::string numbered(std::string_view name);
 
   RoleScript script_;
+  std::map<std::string, std::uint32_t, std::less<>> names_;
   SiteOpBudget& budget_;
 };
 

@@ -390,7 +390,42 @@ constexpr std::array across_sites_params = {
         {.name = "seed", .default_text = "1", .meaning = "Of speeds, of who leaves and of gossip.", .origin = "any"}),
 };
 
+/// What is said of other methods than the one that is asked for would be ignored.
+void check_used(const ParamSet& params, SiteMethod method, const SourcePlace& place) {
+  struct Use {
+    std::string_view param;
+    bool is_used;
+    std::string_view of;
+  };
+  const bool is_hierarchical = method == SiteMethod::hierarchical;
+  const bool is_pipelines = is_of_pipelines(method);
+  const bool has_exchange = method != SiteMethod::pipeline;
+  const std::array uses = {
+      Use{"group", is_hierarchical, "hierarchical"},
+      Use{"regional_steps", is_hierarchical, "hierarchical"},
+      Use{"regional_exchange", is_hierarchical, "hierarchical"},
+      Use{"regional_compression", is_hierarchical, "hierarchical"},
+      Use{"stages", is_pipelines, "pipeline_groups and pipeline"},
+      Use{"micro_batches", is_pipelines, "pipeline_groups and pipeline"},
+      Use{"activation", is_pipelines, "pipeline_groups and pipeline"},
+      Use{"backward", is_pipelines, "pipeline_groups and pipeline"},
+      Use{"blocking_sends", is_pipelines, "pipeline_groups and pipeline"},
+      Use{"leader_exchanges", method == SiteMethod::pipeline_groups, "pipeline_groups"},
+      Use{"dynamic_steps", method == SiteMethod::asynchronous, "asynchronous"},
+      Use{"exchange", has_exchange, "all methods but pipeline"},
+      Use{"parameters", has_exchange, "all methods but pipeline"},
+      Use{"bits", has_exchange, "all methods but pipeline"},
+      Use{"compression", has_exchange, "all methods but pipeline"},
+  };
+  for (const Use& use : uses) {
+    if (use.is_used || params.is_default(use.param)) continue;
+    fail("bad-plan", fmt::format("{}: {} is of method={}", params.module(), use.param, use.of), place,
+         "leave it out, or choose that method");
+  }
+}
+
 Workload make_across_sites(const ParamSet& params, const SourcePlace& place) {
+  check_used(params, filled<SiteTrainingSettings>(params).method, place);
   return site_training(filled<SiteTrainingSettings>(params), params.module(), place);
 }
 
