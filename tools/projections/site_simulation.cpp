@@ -144,7 +144,7 @@ class SiteTopology {
       fabric = fmt::format("hosts={} gpus_per_host=1 nics_per_host=1 nic_rate={} fibre={}m", group + (has_region_server ? 1 : 0),
                            rate(in_.regional_bandwidth), std::llround(regional_s / 4 / metre_s));
       // A parameter server is no bottleneck.
-      if (has_region_server) fabric += fmt::format(" host_groups={}:nic_rate={}", group, rate(in_.regional_bandwidth * group));
+      if (has_region_server) fabric += fmt::format(" host_groups={}:nic_rate={}", group, rate(endless_mbps()));
     } else {
       fabric += " fibre=0m";
     }
