@@ -216,7 +216,7 @@ struct TimedRounds {
 };
 
 TimedRounds run_rounds(const SiteTrainingSettings& training, const ParamSet& topology, const SiteWorld& world,
-                       const SourcePlace& place, RunOptions options, std::vector<std::string>* notes) {
+                       const SourcePlace& place, const RunOptions& options, std::vector<std::string>* notes) {
   Scenario scenario;
   scenario.name = "across sites";
   scenario.seed = world.seed;
@@ -237,10 +237,11 @@ TimedRounds run_rounds(const SiteTrainingSettings& training, const ParamSet& top
   job.place = place;
   scenario.jobs.push_back(std::move(job));
   ResultSink nobody;
-  options.on_note = [&](const std::string& note) {
-    if (notes != nullptr) notes->push_back(note);
-  };
   const RunSummary summary = finish_run(scenario, nobody, options).summary;
+  if (notes != nullptr) {
+    *notes = workload->assumptions;
+    notes->insert(notes->end(), summary.notes.begin(), summary.notes.end());
+  }
   return {summary.mean_iteration_s, compute_s(*workload), workload->rank_count};
 }
 

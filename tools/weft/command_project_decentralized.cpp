@@ -16,6 +16,7 @@
 #include "core/text/printed_json.hpp"
 #include "tools/projections/site_simulation.hpp"
 #include "tools/weft/decentralized_text.hpp"
+#include "tools/weft/progress.hpp"
 #include "tools/weft/project_commands.hpp"
 #include "tools/weft/validators.hpp"
 
@@ -60,7 +61,9 @@ int project_decentralized_command(const DecentralizedFlags& flags) {
   const DecentralizedForecast forecast = forecast_decentralized(settings, flags.as == "seed", place);
   std::optional<SiteSimulation> simulation;
   if (flags.simulate) {
+    ProgressLine line(stderr_is_terminal());
     RunOptions options;
+    options.progress = [&line](const RunState& state) { line.update(state); };
     simulation = simulate_sites(settings, forecast, filled<SiteWorld>(params.world), SourcePlace::named("--simulate"), options);
   }
   if (flags.json) {
