@@ -11,6 +11,8 @@
 #include "tools/python/bindings.hpp"
 #include "tools/python/interruptible.hpp"
 #include "tools/python/text.hpp"
+#include "tools/weft/decentralized_flags.hpp"
+#include "tools/weft/decentralized_text.hpp"
 #include "tools/weft/memory_flags.hpp"
 #include "tools/weft/memory_text.hpp"
 #include "tools/weft/project_text.hpp"
@@ -66,6 +68,16 @@ py::tuple search_wanted(const SearchFlags& flags, std::uint64_t shown, const py:
     page.shown = shown;
     page.operations = found.operations;
     return {printed_json(search_json(page), -1), search_page(page)};
+  }));
+}
+
+py::tuple decentralized_wanted(const DecentralizedFlags& flags, const py::object& progress) {
+  return to_python(interruptible(progress, [&](Watch& watch) -> Told {
+    RunOptions run;
+    run.interrupt = watch.interrupt();
+    run.progress = [&watch](const RunState& state) { watch.tell(state.what, state.done, state.total); };
+    const ProjectedSites projected = projected_sites(flags, run);
+    return {printed_json(decentralized_json(projected), -1), decentralized_page(projected)};
   }));
 }
 
@@ -127,9 +139,15 @@ void bind_projections(py::module_& module) {
       .def_readwrite("margin", &SearchFlags::margin)
       .def_readwrite("whole", &SearchFlags::whole)
       .def_readwrite("threads", &SearchFlags::threads);
+  py::class_<DecentralizedFlags>(module, "DecentralizedFlags")
+      .def(py::init<>())
+      .def_readwrite("settings", &DecentralizedFlags::settings)
+      .def_readwrite("as_", &DecentralizedFlags::as)
+      .def_readwrite("simulate", &DecentralizedFlags::simulate);
   module.def("project_memory", &memory_wanted, py::arg("flags"));
   module.def("project_training", &training_wanted, py::arg("flags"), py::arg("progress"));
   module.def("project_search", &search_wanted, py::arg("flags"), py::arg("shown"), py::arg("progress"));
+  module.def("project_decentralized", &decentralized_wanted, py::arg("flags"), py::arg("progress"));
 }
 
 }  // namespace weft::python

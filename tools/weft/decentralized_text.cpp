@@ -10,7 +10,9 @@
 
 namespace weft {
 
-std::string decentralized_page(const DecentralizedForecast& forecast) {
+namespace {
+
+std::string forecast_page(const DecentralizedForecast& forecast) {
   std::string text = fmt::format("mode {}: {}\n{:.6g} days, with {:.4g} of the tokens' worth; {:.6g} days before that\n\n",
                                  letter_of(forecast.mode), forecast.why, forecast.of("T_effective"), forecast.of("efficiency"),
                                  forecast.of("T_total"));
@@ -43,32 +45,42 @@ std::string simulation_page(const SiteSimulation& simulation) {
   return text;
 }
 
-nlohmann::ordered_json simulation_json(const SiteSimulation& simulation, const ParamSet& world) {
-  nlohmann::ordered_json json;
-  json["variables"] = nlohmann::ordered_json::object();
-  for (std::size_t i = 0; i < world.table().size(); ++i)
-    json["variables"][std::string(world.table()[i].name)] = world.value_text(i);
-  json["ranks"] = simulation.ranks;
-  json["quantity"] = simulation.quantity;
-  json["formula_s"] = simulation.formula_s;
-  json["simulated_s"] = simulation.simulated_s;
-  json["formula_error"] = simulation.formula_error();
-  json["formula_utilisation"] = simulation.formula_utilisation;
-  json["simulated_utilisation"] = simulation.simulated_utilisation;
-  json["simulated_T_effective_d"] = simulation.effective_days;
-  json["notes"] = simulation.notes;
+nlohmann::ordered_json variables_json(const ParamSet& params) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < params.table().size(); ++i) json[std::string(params.table()[i].name)] = params.value_text(i);
   return json;
 }
 
-nlohmann::ordered_json decentralized_json(const DecentralizedForecast& forecast, const ParamSet& params) {
+nlohmann::ordered_json simulation_json(const SiteSimulation& simulation, const ParamSet& world) {
+  return {{"variables", variables_json(world)},
+          {"ranks", simulation.ranks},
+          {"quantity", simulation.quantity},
+          {"formula_s", simulation.formula_s},
+          {"simulated_s", simulation.simulated_s},
+          {"formula_error", simulation.formula_error()},
+          {"formula_utilisation", simulation.formula_utilisation},
+          {"simulated_utilisation", simulation.simulated_utilisation},
+          {"simulated_T_effective_d", simulation.effective_days},
+          {"notes", simulation.notes}};
+}
+
+}  // namespace
+
+std::string decentralized_page(const ProjectedSites& projected) {
+  std::string text = forecast_page(projected.forecast);
+  if (projected.simulation) text += simulation_page(*projected.simulation);
+  return text;
+}
+
+nlohmann::ordered_json decentralized_json(const ProjectedSites& projected) {
+  const DecentralizedForecast& forecast = projected.forecast;
   nlohmann::ordered_json json{{"mode", letter_of(forecast.mode)}, {"why", forecast.why}};
-  json["variables"] = nlohmann::ordered_json::object();
-  for (std::size_t i = 0; i < params.table().size(); ++i)
-    json["variables"][std::string(params.table()[i].name)] = params.value_text(i);
+  json["variables"] = variables_json(projected.forms);
   json["quantities"] = nlohmann::ordered_json::object();
   for (const SiteQuantity& quantity : forecast.quantities)
     json["quantities"][std::string(quantity.name)] = {{"value", quantity.value}, {"unit", quantity.unit}};
   json["warnings"] = forecast.warnings;
+  if (projected.simulation) json["simulated"] = simulation_json(*projected.simulation, projected.world);
   return json;
 }
 

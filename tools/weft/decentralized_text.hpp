@@ -6,19 +6,12 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "core/text/params.hpp"
-#include "tools/projections/site_simulation.hpp"
-#include "workloads/decentralized/closed_forms.hpp"
+#include "tools/weft/decentralized_flags.hpp"
 
 namespace weft {
 
-std::string decentralized_page(const DecentralizedForecast& forecast);
-/// `params`: what was asked, variable by variable.
-nlohmann::ordered_json decentralized_json(const DecentralizedForecast& forecast, const ParamSet& params);
-
-/// What follows where it was simulated.
-std::string simulation_page(const SiteSimulation& simulation);
-/// `world`: what was asked of the simulated world.
-nlohmann::ordered_json simulation_json(const SiteSimulation& simulation, const ParamSet& world);
+std::string decentralized_page(const ProjectedSites& projected);
+/// With what was asked, variable by variable.
+nlohmann::ordered_json decentralized_json(const ProjectedSites& projected);
 
 }  // namespace weft

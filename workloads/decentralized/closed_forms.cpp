@@ -215,32 +215,26 @@ class Forecaster {
     return in_.is_streaming ? std::max(compute_s, sync_s) : compute_s + sync_s;
   }
 
+  /// A step has a forward, an activation gradient and a weight gradient per layer, equally long,
+  /// but no activation gradient of the first layer. Layer by layer, from the last one on, a share
+  /// of V is exchanged after the weight gradient, one after the other; the next forward waits.
+  double layered_exposed_s(double step_s, double sync_s) const {
+    const double pass_s = step_s / (3 * in_.layers - 1);
+    const double passes = sync_s / in_.layers / pass_s;
+    return pass_s * std::max({passes, 2 * passes - 1, in_.layers * passes - (2 * in_.layers - 3)});
+  }
+
   /// Inner steps, and a synchronization across the WAN among so many.
   double outer_step_s(double step_s, double among, std::string_view volume_meaning) {
     const double bits = volume_bits(in_.compression);
     const double synchronization_s = sync_s(bits, bandwidth_bps_, latency_s_, among);
-    const double outer_s = joined(in_.inner_steps * step_s, synchronization_s);
+    const double exposed_s = layered_exposed_s(step_s, synchronization_s);
+    const double outer_s =
+        in_.layers > 1 ? in_.inner_steps * step_s + exposed_s : joined(in_.inner_steps * step_s, synchronization_s);
     add("V_bits", "bit", bits, volume_meaning);
     add("f_straggler", "", straggler(among), "synchronization over that without stragglers");
     add("T_sync", "s", synchronization_s, "a synchronization");
-    add("T_outer", "s", outer_s, "an outer step");
-    return outer_s;
-  }
-
-  /// A step has a forward, an activation gradient and a weight gradient per layer, equally long, but
-  /// no activation gradient of the first layer. Layer by layer, from the last one on, V / layers is
-  /// exchanged after the weight gradient, one after the other, and waited for by the next forward.
-  double layered_outer_step_s(double among) {
-    const double bits = volume_bits(in_.compression);
-    const double synchronization_s = sync_s(bits, bandwidth_bps_, latency_s_, among);
-    const double pass_s = compute_s_ / (3 * in_.layers - 1);
-    const double passes = synchronization_s / in_.layers / pass_s;
-    const double exposed_s = pass_s * std::max({passes, 2 * passes - 1, in_.layers * passes - (2 * in_.layers - 3)});
-    const double outer_s = in_.inner_steps * compute_s_ + exposed_s;
-    add("V_bits", "bit", bits, "that a node sends, and receives, in a synchronization");
-    add("f_straggler", "", straggler(among), "synchronization over that without stragglers");
-    add("T_sync", "s", synchronization_s, "a synchronization");
-    add("T_exposed", "s", exposed_s, "what no computation hides of it");
+    if (in_.layers > 1) add("T_exposed", "s", exposed_s, "what no computation hides of it");
     add("T_outer", "s", outer_s, "an outer step");
     return outer_s;
   }
@@ -250,12 +244,7 @@ class Forecaster {
     // The source says N, though the nodes that back others up do not take part.
     const double among = as_seed_ ? static_cast<double>(in_.nodes) : nodes;
     add("N_eff", "", nodes, "nodes that count");
-    double outer_s = 0;
-    if (in_.layers > 1) {
-      outer_s = layered_outer_step_s(among);
-    } else {
-      outer_s = outer_step_s(compute_s_, among, "that a node sends, and receives, in a synchronization");
-    }
+    const double outer_s = outer_step_s(compute_s_, among, "that a node sends, and receives, in a synchronization");
     utilisation_ = in_.inner_steps * compute_s_ / outer_s;
     effective_steps_ = in_.inner_steps;
     nodes_used_ = static_cast<double>(in_.nodes);

@@ -90,8 +90,8 @@ struct SiteTags {
   std::uint32_t down = 0;
 };
 
-/// A member's part. `partner`: of gossip, index of the other one; none: it sits out. Returns what is
-/// waited for.
+/// A member's part. `partner`: of gossip, index of the other one; none: it sits out. Returns what
+/// is waited for.
 SiteScript::After exchange_as_member(SiteScript& script, SiteExchange how, const SiteParty& party,
                                      std::optional<std::uint32_t> partner, Bytes bytes, SiteTags tags,
                                      const SiteScript::After& after);

@@ -184,7 +184,7 @@ class SitePrograms::Node {
  private:
   bool is_pipeline() const { return in_.method == SiteMethod::pipeline || in_.method == SiteMethod::pipeline_groups; }
 
-  /// Who gives the model to those that come back: the server, or the first node, which never leaves.
+  /// Who is back gets the model from the server, or from the first node, which never leaves.
   bool has_giving_server() const {
     if (in_.method == SiteMethod::hierarchical) return ranks_.has_region_servers();
     return in_.method == SiteMethod::diloco && ranks_.has_server();

@@ -17,7 +17,7 @@
 //                once.
 //   pipelines    A step is micro_batches through all stages, one forward and one backward in turns,
 //                or a single pass whose last stage hands back to the first.
-//                blocking_sends: a stage goes on when the next one has said that a message is there.
+//                blocking_sends: a stage goes on when the next one has acknowledged a message.
 //   asynchronous A node waits for nobody but the server. Slower ones do fewer rounds or, with
 //                dynamic_steps, fewer steps a round.
 // Threads: pure functions.
@@ -31,7 +31,7 @@ namespace weft {
 /// Communicators of such a workload; 0 where there is none.
 struct SiteCommunicators {
   std::uint16_t nodes = 0;             ///< all nodes, or of pipelines those of one stage
-  std::uint16_t region = 0;            ///< nodes of a region, then its server; or the stages of a group
+  std::uint16_t region = 0;            ///< nodes of a region, then its server; or a group's stages
   std::uint16_t leaders = 0;           ///< the first nodes or the servers of regions
   std::uint16_t acknowledgements = 0;  ///< as region, so that they wait for no message before them
 };

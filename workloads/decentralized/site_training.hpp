@@ -6,9 +6,9 @@
 // Where it sits: the template "across_sites" (workloads/templates) reads its parameters into these
 // settings; `weft project decentralized --simulate` fills them from the variables of closed forms.
 //
-// Model: a node is a rank. It computes inner steps of step_time / its speed and exchanges its change
-// of the parameters every inner_steps. site_layout.hpp says which rank is whom, site_exchange.hpp
-// what the ways of exchanging send, site_programs.hpp what each rank does when.
+// Model: a node is a rank. It computes inner steps of step_time / its speed and exchanges its
+// change of the parameters every inner_steps. site_ranks.hpp says which rank is whom,
+// site_exchange.hpp what the ways of exchanging send, site_programs.hpp what each rank does when.
 // Sources: Douillard et al. 2023 (DiLoCo, arXiv 2311.08105) and 2025 (Streaming DiLoCo, arXiv
 // 2501.18512: fragments, overlap of tau steps); Liu et al. 2024 (asynchronous local SGD, arXiv
 // 2401.09135: delayed Nesterov, dynamic local updates); Ryabinin et al. 2021 (Moshpit SGD, arXiv

@@ -217,7 +217,7 @@ Settings layered(int inner_steps, double gbps) {
           "numNodes=2",
           "localBatch=131072",
           "mfu=0.4",
-          "pflopsPerNode=" + std::to_string(6 * 10e9 * 131072 / (0.8 * 4 / 3) / 0.4 / 1e15),
+          "pflopsPerNode=" + std::to_string(6 * 10e9 * 131072 / (0.8 * 4.0 / 3) / 0.4 / 1e15),
           "innerSteps=" + std::to_string(inner_steps),
           "bandwidthMbps=" + std::to_string(gbps * 1000),
           "exchange=gossip"};
@@ -231,7 +231,7 @@ TEST(SiteSimulations, LayersNeedTheBandwidthOfAPublishedTable) {
     for (std::size_t i = 0; i < utilisations.size(); ++i) {
       int needed = 0;
       while (forecast(layered(row.inner_steps, on_grid(needed))).of("utilisation") < utilisations[i]) ++needed;
-      const int printed = static_cast<int>(std::lround((std::log10(row.gbps[i]) + 1) * 49 / 4));
+      const int printed = static_cast<int>(std::lround((std::log10(row.gbps[i]) + 1) * 49 / 4.0));
       EXPECT_LE(std::abs(needed - printed), 1) << row.inner_steps << " " << utilisations[i] << ": " << on_grid(needed);
       exact += needed == printed ? 1 : 0;
     }

@@ -271,6 +271,7 @@ class Mistakes(FromTheRoot):
         self.refused("missing-flag", "no folder", lambda: weft.run(two_ranks(), trace=True))
         with self.assertRaisesRegex(weft.InputError, "no_such_model"):
             weft.project.memory("no_such_model", "llama3_8b_nemo")
+        self.refused("unused-setting", "add --simulate", lambda: weft.project.decentralized(set={"exchange": "ring"}))
         self.refused("out-of-range", "a whole number from 1 up", lambda: weft.project.search("llama3_8b", "hgx_h100", gpus=0))
         self.refused("missing-flag", "nothing to fit to", lambda: weft.calibrate(QUICKSTART, fit=["flow.wqe_latency"]))
         self.refused("missing-flag", "nothing to fit to",
@@ -471,7 +472,7 @@ class Documentation(unittest.TestCase):
 
     def test_explains_every_keyword(self):
         for call in (weft.run, weft.study, weft.calibrate, weft.predict, weft.project.memory, weft.project.training,
-                     weft.project.search, weft.Study):
+                     weft.project.search, weft.project.decentralized, weft.Study):
             text = inspect.getdoc(call)
             for name, parameter in inspect.signature(call).parameters.items():
                 self.assertIn(name, text, call)

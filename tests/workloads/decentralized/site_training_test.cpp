@@ -101,7 +101,7 @@ TEST(SiteTraining, RegionsExchangeMoreOftenThanAllDo) {
   Settings rings = settings;
   rings.push_back({"regional_exchange", "ring"});
   rings.push_back({"exchange", "ring"});
-  EXPECT_EQ(sums_of(make(rings)).bytes, rounds * 8 * 2 * 3 * (400 / 4) + 3 * (2 * 2 * 1 * (800 / 2) + 2 * 3 * 800));
+  EXPECT_EQ(sums_of(make(rings)).bytes, rounds * 8 * 2 * 3 * 100 + 3 * (2 * 2 * 1 * 400 + 2 * 3 * 800));
 }
 
 // Four steps of four fragments: one is exchanged after each.

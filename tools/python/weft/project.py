@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Projections: memory and time of a model under a parallel plan, and the best plan; as ``weft project``."""
+"""Projections: memory and time of a model under a parallel plan, the best plan, and training across sites; as ``weft project``."""
 from __future__ import annotations
 
 import json
@@ -14,7 +14,7 @@ from ._run import Progress
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Projection", "memory", "training", "search"]
+__all__ = ["Projection", "memory", "training", "search", "decentralized"]
 
 
 class Projection:
@@ -35,7 +35,8 @@ class Projection:
 
     @property
     def frame(self) -> "pandas.DataFrame":
-        """Its table: a row for each stage of memory, for each way of telling the time of training, for each plan of a search."""
+        """Its table: a row for each stage of memory, for each way of telling the time of training, for each plan of a search,
+        for each quantity of training across sites."""
         import pandas
 
         return pandas.json_normalize(self._rows)
@@ -239,6 +240,36 @@ def search(
     told, text = _native.project_search(flags, check_number("show", show, 0), progress)
     data = json.loads(told)
     return Projection(data, text, data["plans"])
+
+
+def decentralized(
+    *,
+    set: Optional[Settings] = None,
+    simulate: bool = False,
+    as_: Optional[str] = None,
+    progress: Optional[Progress] = None,
+) -> Projection:
+    """Training across sites, how long it takes: by closed forms and, if asked for, simulated; as ``weft project decentralized``.
+
+    Args:
+        set: variables of ``weft modules decentralized``, with ``simulate`` also of ``weft modules sites``:
+            ``{"numNodes": 14, "innerSteps": 100, "exchange": "ring"}``.
+        simulate: run it on a network, too; ``["simulated"]`` then says how far closed forms are off.
+        as_: "seed": what the source of the formulas prints, where it contradicts itself.
+        progress: called now and then with what is counted, how many are done, and of how many.
+
+    Raises:
+        InputError: an input is wrong.
+        KeyboardInterrupt: after Ctrl-C.
+    """
+    flags = _native.DecentralizedFlags()
+    flags.settings = settings_texts(set, "set")
+    flags.simulate = simulate
+    if as_ is not None:
+        flags.as_ = check_choice("as_", as_, ("weft", "seed"))
+    told, text = _native.project_decentralized(flags, progress)
+    data = json.loads(told)
+    return Projection(data, text, [{"quantity": name, **one} for name, one in data["quantities"].items()])
 
 
 def _plan_flags(flags: Any, model: PathLike, plan: PathLike, gpus: Optional[int], set: Optional[Settings]) -> Any:
