@@ -209,6 +209,12 @@ double compute_s(const Workload& workload) {
   return all;
 }
 
+/// Times are all that is asked for.
+class QuietSink final : public ResultSink {
+ public:
+  Needs needs() const override { return {.flows_listed_max = 0, .collectives = false}; }
+};
+
 struct TimedRounds {
   double time_s = 0;
   double computing_s = 0;  ///< of all nodes
@@ -236,7 +242,7 @@ TimedRounds run_rounds(const SiteTrainingSettings& training, const ParamSet& top
   job.workload = workload;
   job.place = place;
   scenario.jobs.push_back(std::move(job));
-  ResultSink nobody;
+  QuietSink nobody;
   const RunSummary summary = finish_run(scenario, nobody, options).summary;
   if (notes != nullptr) {
     *notes = workload->assumptions;
@@ -254,8 +260,12 @@ SiteTrainingSettings site_settings(const DecentralizedSettings& settings, const 
   SiteTrainingSettings training;
   constexpr std::array methods = {SiteMethod::diloco, SiteMethod::hierarchical, SiteMethod::pipeline, SiteMethod::pipeline_groups};
   training.method = methods[static_cast<std::size_t>(forecast.mode)];
-  if (settings.nodes > 65000) {
-    fail("bad-plan", fmt::format("numNodes = {} cannot be simulated", settings.nodes), place, "numNodes is at most 65000");
+  // Of multi_site, where nodes or regions are sites.
+  constexpr double sites_max = 1024;
+  const double nodes_max = sites_max * (settings.is_hierarchical ? settings.nodes_per_group : 1);
+  if (static_cast<double>(settings.nodes) > nodes_max) {
+    fail("bad-plan", fmt::format("numNodes = {} cannot be simulated", settings.nodes), place,
+         fmt::format("numNodes is at most {:g}: {:g} sites", nodes_max, sites_max));
   }
   training.nodes = static_cast<std::uint32_t>(settings.nodes);
   training.inner_steps = whole(settings.inner_steps, "innerSteps", place);

@@ -276,7 +276,7 @@ TEST(SiteSimulations, SayWhatCannotBeSimulated) {
   EXPECT_EQ(code_of({"numNodes=100000"}), "bad-plan");
   EXPECT_EQ(code_of({"hierarchicalEnabled=true", "numNodes=70"}), "bad-plan");
   EXPECT_EQ(code_of({"parameters=300", "zeroBubble=true"}), "bad-plan");
-  EXPECT_EQ(code_of({"numNodes=2000"}), "out-of-range");
+  EXPECT_EQ(code_of({"numNodes=1025"}), "bad-plan");
   EXPECT_EQ(code_of({"fragments=200"}), "bad-plan");
 }
 
