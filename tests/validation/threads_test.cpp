@@ -206,6 +206,30 @@ TEST(Threads, AFlowList) {
   expect_one_result(flags);
 }
 
+// Regions of nodes that differ, leave and come back, on lines that differ, lose packets and are late.
+TEST(Threads, TrainingAcrossSites) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.scenario_file = folder.write(
+      "across.textproto",
+      "topology { builder: \"multi_site\" set { name: \"sites\" value: \"4\" } set { name: \"wan\" value: \"hub\" }\n"
+      "  set { name: \"fabric\" value: \"single_switch\" }\n"
+      "  set { name: \"fabric_params\" value: \"hosts=3 gpus_per_host=1 nics_per_host=1 nic_rate=1Gbps\" }\n"
+      "  set { name: \"wan_rate\" value: \"100Mbps\" } set { name: \"wan_rate_down\" value: \"300Mbps\" }\n"
+      "  set { name: \"wan_rate_spread\" value: \"0.5\" } set { name: \"wan_rtt_spread\" value: \"0.5\" }\n"
+      "  set { name: \"wan_loss\" value: \"0.001\" } set { name: \"wan_jitter\" value: \"3ms\" } }\n"
+      "set { name: \"flow.queue_pairs\" value: \"3\" }\n"
+      "job { name: \"a\" workload { template: \"across_sites\" set { name: \"method\" value: \"hierarchical\" }\n"
+      "  set { name: \"nodes\" value: \"12\" } set { name: \"group\" value: \"3\" } set { name: \"regional_steps\" value: \"2\" }\n"
+      "  set { name: \"regional_exchange\" value: \"ring\" } set { name: \"exchange\" value: \"gossip\" }\n"
+      "  set { name: \"outer_steps\" value: \"3\" } set { name: \"inner_steps\" value: \"6\" } set { name: \"fragments\" value: "
+      "\"2\" }\n"
+      "  set { name: \"overlap_steps\" value: \"2\" } set { name: \"step_time\" value: \"100ms\" }\n"
+      "  set { name: \"parameters\" value: \"1e6\" } set { name: \"compression\" value: \"1\" }\n"
+      "  set { name: \"speed_spread\" value: \"0.3\" } set { name: \"leave_probability\" value: \"0.2\" } } }\n");
+  expect_one_result(flags);
+}
+
 /// Everything that is shipped as an example, by the name that the fingerprint table holds it under.
 class ShippedExamples : public testing::TestWithParam<std::string> {};
 
