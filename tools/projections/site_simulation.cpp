@@ -123,23 +123,22 @@ double seconds(double milliseconds) { return milliseconds / 1000; }
 /// Settings of multi_site, as texts.
 class SiteTopology {
  public:
-  SiteTopology(const DecentralizedSettings& settings, const SiteTrainingSettings& training, const SiteWorld& world,
-               const SourcePlace& place)
-      : in_(settings), training_(training), world_(world), place_(place) {}
+  SiteTopology(const DecentralizedSettings& settings, bool has_regions, const SiteTrainingSettings& training,
+               const SiteWorld& world, const SourcePlace& place)
+      : in_(settings), has_regions_(has_regions), training_(training), world_(world), place_(place) {}
 
   ParamSet params() const {
     const auto& module = find_module(topology_builders(), "multi_site", place_);
     ParamSet params("multi_site", module.info.params);
     const auto set = [&](std::string_view name, const std::string& value) { params.set(name, value, place_); };
-    const bool has_regions = in_.is_hierarchical;
     const std::uint32_t group = training_.method == SiteMethod::hierarchical ? training_.group : training_.stages;
     const bool has_region_server =
         training_.method == SiteMethod::hierarchical && training_.regional_exchange == SiteExchange::star;
-    const double regional_s = has_regions ? seconds(in_.regional_latency) : 0;
+    const double regional_s = has_regions_ ? seconds(in_.regional_latency) : 0;
     const double latency_s = std::max(seconds(in_.latency_ms), regional_s);
     std::uint32_t sites = nodes();
     std::string fabric = fmt::format("hosts=1 gpus_per_host=1 nics_per_host=1 nic_rate={}", rate(endless_mbps()));
-    if (has_regions) {
+    if (has_regions_) {
       sites /= group;
       fabric = fmt::format("hosts={} gpus_per_host=1 nics_per_host=1 nic_rate={} fibre={}m", group + (has_region_server ? 1 : 0),
                            rate(in_.regional_bandwidth), std::llround(regional_s / 4 / metre_s));
@@ -182,13 +181,14 @@ class SiteTopology {
   /// More than all lines together, but not beyond what a link may have.
   double endless_mbps() const {
     constexpr double most_mbps = 1e9;
-    const double fastest = std::max(in_.bandwidth_mbps, in_.is_hierarchical ? in_.regional_bandwidth : 0);
+    const double fastest = std::max(in_.bandwidth_mbps, has_regions_ ? in_.regional_bandwidth : 0);
     return std::min(most_mbps, fastest * std::max(1000.0, 4.0 * training_.nodes));
   }
   static std::string rate(double mbps) { return fmt::format("{}bps", std::max<std::int64_t>(1, std::llround(mbps * 1e6))); }
   static std::string duration(double s) { return fmt::format("{}ns", std::llround(s * 1e9)); }
 
   const DecentralizedSettings& in_;
+  const bool has_regions_;
   const SiteTrainingSettings& training_;
   const SiteWorld& world_;
   const SourcePlace& place_;
@@ -219,6 +219,7 @@ struct TimedRounds {
   double time_s = 0;
   double computing_s = 0;  ///< of all nodes
   std::uint64_t ranks = 0;
+  std::string fingerprint = {};
 };
 
 TimedRounds run_rounds(const SiteTrainingSettings& training, const ParamSet& topology, const SiteWorld& world,
@@ -248,7 +249,7 @@ TimedRounds run_rounds(const SiteTrainingSettings& training, const ParamSet& top
     *notes = workload->assumptions;
     notes->insert(notes->end(), summary.notes.begin(), summary.notes.end());
   }
-  return {summary.mean_iteration_s, compute_s(*workload), workload->rank_count};
+  return {summary.mean_iteration_s, compute_s(*workload), workload->rank_count, summary.fingerprint};
 }
 
 }  // namespace
@@ -310,7 +311,7 @@ SiteTrainingSettings site_settings(const DecentralizedSettings& settings, const 
 SiteSimulation simulate_sites(const DecentralizedSettings& settings, const DecentralizedForecast& forecast, const SiteWorld& world,
                               const SourcePlace& place, const RunOptions& options) {
   SiteTrainingSettings training = site_settings(settings, forecast, world, place);
-  const ParamSet topology = SiteTopology(settings, training, world, place).params();
+  const ParamSet topology = SiteTopology(settings, forecast.has_regions, training, world, place).params();
   SiteSimulation result;
   training.outer_steps = world.rounds;
   const TimedRounds first = run_rounds(training, topology, world, place, options, nullptr);
@@ -325,6 +326,7 @@ SiteSimulation simulate_sites(const DecentralizedSettings& settings, const Decen
   result.simulated_utilisation = (both.computing_s - first.computing_s) / world.rounds / (nodes * result.simulated_s);
   result.effective_days = forecast.of("T_effective") * result.simulated_s / result.formula_s;
   result.ranks = both.ranks;
+  result.fingerprint = first.fingerprint + both.fingerprint;
   return result;
 }
 

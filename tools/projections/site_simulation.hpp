@@ -57,6 +57,7 @@ struct SiteSimulation {
   double simulated_utilisation = 0;
   double effective_days = 0;  ///< the run, at the simulated pace
   std::uint64_t ranks = 0;
+  std::string fingerprint = {};  ///< of both runs
   std::vector<std::string> notes;
 
   double formula_error() const { return formula_s / simulated_s - 1; }

@@ -66,10 +66,14 @@ class Forecaster {
       : in_(settings), as_seed_(as_seed), place_(place) {}
 
   DecentralizedForecast forecast() {
+    has_regions_ = in_.mode == ModeChoice::hierarchical || (in_.is_hierarchical && in_.mode != ModeChoice::diloco);
     check();
     compute();
     remember();
     choose_mode();
+    add("S", "", stages_, "pipeline stages");
+    // A pipeline of mode B goes over the WAN.
+    out_.has_regions = has_regions_ && out_.mode != DecentralizedMode::pipeline;
     switch (out_.mode) {
       case DecentralizedMode::data_parallel:
         data_parallel();
@@ -107,12 +111,18 @@ class Forecaster {
       refuse("out-of-range", fmt::format("sharedParams is {:g}, more than all parameters", in_.shared_params),
              fmt::format("sharedParams is at most {:g}, as parameters says; 0: as activeParams", in_.parameters));
     }
-    if (in_.layers > 1 && (in_.is_streaming || in_.is_hierarchical)) {
-      refuse("out-of-range", fmt::format("layers is {:g}, and streamingEnabled or hierarchicalEnabled is true", in_.layers),
-             "layers is 1 with them; set both to false");
+    // What another mode asked for would lack is of the mode.
+    const bool is_by_memory = in_.mode == ModeChoice::by_memory;
+    const bool is_of_pipelines = in_.mode == ModeChoice::pipeline || in_.mode == ModeChoice::pipeline_groups;
+    if (in_.layers > 1 && (in_.is_streaming || has_regions_ || is_of_pipelines)) {
+      refuse(is_by_memory || in_.mode == ModeChoice::diloco ? "out-of-range" : "bad-plan",
+             is_by_memory ? fmt::format("layers is {:g}, and streamingEnabled or hierarchicalEnabled is true", in_.layers)
+                          : fmt::format("layers is {:g}, and streamingEnabled is true or mode is not diloco", in_.layers),
+             is_by_memory ? "layers is 1 with them; set both to false" : "layers is 1 with them");
     }
-    if (in_.is_hierarchical && in_.nodes_per_group > static_cast<double>(in_.nodes)) {
-      refuse("out-of-range", fmt::format("nodesPerGroup is {:g}, and there are {} nodes", in_.nodes_per_group, in_.nodes),
+    if (has_regions_ && in_.nodes_per_group > static_cast<double>(in_.nodes)) {
+      refuse(is_by_memory ? "out-of-range" : "bad-plan",
+             fmt::format("nodesPerGroup is {:g}, and there are {} nodes", in_.nodes_per_group, in_.nodes),
              fmt::format("nodesPerGroup is from 1 to {}, as numNodes says", in_.nodes));
     }
   }
@@ -130,7 +140,7 @@ class Forecaster {
     rate_ = in_.pflops_per_node * peta;
     const double speed = in_.slowest_node * (in_.has_precision_speedup ? by_precision(speedup_of, in_.precision) : 1);
     const bool has_all_to_alls = in_.is_moe && in_.has_expert_parallelism;
-    const double expert_latency_s = in_.is_hierarchical ? regional_latency_s_ : latency_s_;
+    const double expert_latency_s = has_regions_ ? regional_latency_s_ : latency_s_;
     const double passes = in_.has_backward_all_to_alls ? 2 : 1;
     const bool is_hidden = in_.dual_pipe && expert_latency_s <= hidden_latency_s;
     const double expert_s = has_all_to_alls && !is_hidden ? 2 * expert_latency_s * in_.moe_layers * passes : 0;
@@ -148,29 +158,27 @@ class Forecaster {
     add("M_req", "GB", needed_gb, "model state of all parameters");
     double node_gb = needed_gb;
     const bool fits_whole = needed_gb <= in_.vram_per_node;
-    experts_over_ = in_.is_hierarchical ? in_.nodes_per_group : static_cast<double>(in_.nodes);
+    experts_over_ = has_regions_ ? in_.nodes_per_group : static_cast<double>(in_.nodes);
     spreads_experts_ = !fits_whole && in_.is_moe && in_.has_expert_parallelism;
     if (spreads_experts_) {
       node_gb = (shared_ + (parameters_ - shared_) / experts_over_) * beta / giga;
       add("N_EP", "", experts_over_, "nodes over which experts are spread");
       add("M_node", "GB", node_gb, "model state of a node, with its share of the experts");
     }
+    node_gb_ = node_gb;
     stages_ = node_gb <= in_.vram_per_node ? 1 : std::ceil(node_gb / in_.vram_per_node);
-    add("S", "", stages_, "pipeline stages");
     fits_whole_ = fits_whole;
   }
 
   void choose_mode() {
-    const auto nodes = static_cast<double>(in_.nodes);
-    const std::string memory = fmt::format("{:g} GB on a node", in_.vram_per_node);
+    if (in_.mode != ModeChoice::by_memory) return take_asked_mode();
     if (stages_ == 1) {
-      out_.mode = in_.is_hierarchical ? DecentralizedMode::hierarchical : DecentralizedMode::data_parallel;
-      out_.why = fits_whole_ ? fmt::format("the whole model fits the {}", memory)
-                             : fmt::format("with its share of the experts each node's part fits the {}", memory);
-      if (in_.is_hierarchical) out_.why += ", and there are regional groups";
+      out_.mode = has_regions_ ? DecentralizedMode::hierarchical : DecentralizedMode::data_parallel;
+      out_.why = memory_text();
+      if (has_regions_) out_.why += ", and there are regional groups";
       return;
     }
-    if (stages_ > nodes) {
+    if (stages_ > all_nodes()) {
       refuse("does-not-fit", fmt::format("the model takes {:g} nodes, and there are {}", stages_, in_.nodes),
              fmt::format("numNodes is at least {:g}; or raise vramPerNode, or lower parameters or precision", stages_));
     }
@@ -178,12 +186,50 @@ class Forecaster {
       refuse("out-of-range", fmt::format("layers is {:g}, and the model takes {:g} nodes", in_.layers, stages_),
              "layers is 1 where the model does not fit a node");
     }
-    groups_ = std::floor(nodes / stages_);
+    groups_ = std::floor(all_nodes() / stages_);
     const bool has_groups = groups_ >= 2;
     out_.mode = has_groups ? DecentralizedMode::pipeline_groups : DecentralizedMode::pipeline;
     out_.why = fmt::format("the model takes {:g} nodes, of which {} {}", stages_, in_.nodes,
                            has_groups ? fmt::format("make {:g} groups", groups_) : "make no second group");
   }
+
+  void take_asked_mode() {
+    const bool is_whole = in_.mode == ModeChoice::diloco || in_.mode == ModeChoice::hierarchical;
+    if (is_whole && stages_ > 1) {
+      refuse("bad-plan",
+             fmt::format("mode is {}, and the model takes {:g} nodes", in_.mode == ModeChoice::diloco ? "diloco" : "hierarchical",
+                         stages_),
+             fmt::format("mode is auto, pipeline or pipeline_groups; or raise vramPerNode to {:g} GB", node_gb_));
+    }
+    if (is_whole) {
+      out_.mode = in_.mode == ModeChoice::diloco ? DecentralizedMode::data_parallel : DecentralizedMode::hierarchical;
+      out_.why = "as asked; " + memory_text();
+      return;
+    }
+    // A pipeline of one stage is none.
+    stages_ = std::max(stages_, 2.0);
+    groups_ = std::floor(all_nodes() / stages_);
+    const bool has_groups = in_.mode == ModeChoice::pipeline_groups;
+    const double needed = has_groups ? 2 * stages_ : stages_;
+    if (all_nodes() < needed) {
+      refuse("bad-plan",
+             fmt::format("mode is {}, which takes {:g} nodes, and there are {}", has_groups ? "pipeline_groups" : "pipeline",
+                         needed, in_.nodes),
+             fmt::format("numNodes is at least {:g}{}", needed,
+                         has_groups ? fmt::format(", two groups of {:g} stages", stages_) : ", a node for each stage"));
+    }
+    out_.mode = has_groups ? DecentralizedMode::pipeline_groups : DecentralizedMode::pipeline;
+    out_.why = fmt::format("as asked; {:g} stages", stages_);
+    if (has_groups) out_.why += fmt::format(", of which {} nodes make {:g} groups", in_.nodes, groups_);
+  }
+
+  /// Of a model whose part fits a node.
+  std::string memory_text() const {
+    return fits_whole_
+               ? fmt::format("the whole model fits the {:g} GB on a node", in_.vram_per_node)
+               : fmt::format("with its share of the experts each node's part fits the {:g} GB on a node", in_.vram_per_node);
+  }
+  double all_nodes() const { return static_cast<double>(in_.nodes); }
 
   // --- [5] ---
 
@@ -322,8 +368,8 @@ class Forecaster {
   }
 
   void pipeline_groups() {
-    const double step_s = pipeline_step_s(in_.is_hierarchical ? regional_bandwidth_bps_ : bandwidth_bps_,
-                                          in_.is_hierarchical ? regional_latency_s_ : latency_s_);
+    const double step_s =
+        pipeline_step_s(has_regions_ ? regional_bandwidth_bps_ : bandwidth_bps_, has_regions_ ? regional_latency_s_ : latency_s_);
     add("G", "", groups_, "groups of pipelines");
     const double outer_s = outer_step_s(step_s, groups_, "that a group sends, and receives, in a synchronization");
     utilisation_ = computing_share_ * in_.inner_steps * step_s / outer_s;
@@ -368,7 +414,7 @@ class Forecaster {
       out_.warnings.push_back(
           fmt::format("the run takes longer than {:.3g} years: one that begins later would end before it", longest_years_));
     }
-    if (in_.is_hierarchical && stages_ > in_.nodes_per_group) {
+    if (has_regions_ && stages_ > in_.nodes_per_group) {
       out_.warnings.push_back(fmt::format("S is {:g}, more than the {:g} nodes of a group: pipelines leave their region", stages_,
                                           in_.nodes_per_group));
     }
@@ -412,6 +458,8 @@ class Forecaster {
   double experts_over_ = 1;
   bool spreads_experts_ = false;
   bool fits_whole_ = false;
+  bool has_regions_ = false;
+  double node_gb_ = 0;
   double stages_ = 1;
   double groups_ = 0;
   double effective_steps_ = 1;

@@ -9,7 +9,7 @@
 //   computation [1]: 6 P_active B / (PFLOPS MFU), and a round trip per all-to-all of experts
 //   memory [2]: P beta, less under expert parallelism where the whole model does not fit
 //   mode [3, appendix A]: the whole model on a node: A, or A' with regional groups; else S stages,
-//     C with at least two groups of S nodes, B with fewer
+//     C with at least two groups of S nodes, B with fewer; or the one that settings ask for
 //   efficiency [4], stragglers [5], utilisation [6], the longest sensible run [7]
 //   options of appendix B, off by default
 // Thread safety: pure functions.
@@ -27,6 +27,8 @@ namespace weft {
 enum class SitePrecision : std::uint8_t { fp16, fp8, fp4 };
 enum class StragglerStrategy : std::uint8_t { none, threshold, backup };
 enum class SiteRecompute : std::uint8_t { none, selective, full };
+/// Which mode is taken: by memory, as the source's decision tree does, or one in any case.
+enum class ModeChoice : std::uint8_t { by_memory, diloco, hierarchical, pipeline, pipeline_groups };
 /// What a synchronization carries under expert parallelism.
 enum class ExpertVolume : std::uint8_t { total, held };
 
@@ -50,6 +52,7 @@ struct DecentralizedSettings {
   double local_batch = 0;  ///< tokens
   double micro_batches = 0;
   SitePrecision precision = SitePrecision::fp16;
+  ModeChoice mode = ModeChoice::by_memory;
   bool is_streaming = false;
   bool is_hierarchical = false;
   double nodes_per_group = 0;
@@ -102,6 +105,8 @@ struct SiteQuantity {
 struct DecentralizedForecast {
   DecentralizedMode mode = DecentralizedMode::data_parallel;
   std::string why;  ///< the mode
+  /// Whether nodes of a region, or of a group of pipelines, are joined by regional lines.
+  bool has_regions = false;
   std::vector<SiteQuantity> quantities;
   std::vector<std::string> warnings;
 
@@ -110,7 +115,8 @@ struct DecentralizedForecast {
 };
 
 /// `as_seed`: with the numbers that the source prints where it contradicts itself. Throws
-/// InputError [out-of-range], [does-not-fit] at `place`, with the variable and its legal range.
+/// InputError [out-of-range], [does-not-fit] at `place`, with the variable and its legal range;
+/// [bad-plan] where the settings ask for a mode that the memory or the nodes do not allow.
 DecentralizedForecast forecast_decentralized(const DecentralizedSettings& settings, bool as_seed, const SourcePlace& place);
 
 }  // namespace weft

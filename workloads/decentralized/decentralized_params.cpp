@@ -118,6 +118,13 @@ constexpr std::array decentralized_rows = {
                                               .choices = "FP16|FP8|FP4",
                                               .meaning = "Of computation and of what is sent.",
                                               .origin = "reference table"}),
+    param<&DecentralizedSettings::mode>(
+        {.name = "mode",
+         .default_text = "auto",
+         .choices = "auto|diloco|hierarchical|pipeline|pipeline_groups",
+         .meaning = "auto: the first that memory allows. Or one in any case: diloco (A) without regional groups, hierarchical "
+                    "(A') with them, pipeline (B) and pipeline_groups (C) with two stages at least.",
+         .origin = "appendix A: by memory"}),
     param<&DecentralizedSettings::is_streaming>({.name = "streamingEnabled",
                                                  .default_text = "true",
                                                  .meaning = "Whether synchronizations run beside computation.",
