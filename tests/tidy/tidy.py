@@ -35,7 +35,7 @@ TOOL_ARROWS = {
     "simulation": ["results"],
     "calibrate": ["simulation"],
     "projections": ["simulation"],
-    "study": ["simulation"],
+    "study": ["projections", "simulation"],
     "compare": ["simulation"],
     "weft": ["calibrate", "compare", "explain", "projections", "report", "study"],
     "report": ["results"],

@@ -27,6 +27,7 @@
 #include "tools/simulation/scenario/workload_settings.hpp"
 #include "tools/study/study.pb.h"
 #include "tools/study/study_points.hpp"
+#include "tools/study/study_projection.hpp"
 
 namespace weft {
 
@@ -98,6 +99,7 @@ bool is_number(const ParamSpec& spec) {
 }
 
 /// Of all inputs that the scenario was read from, and the program that reads them.
+std::string digest_of(const SourceText& source) { return sha256_hex(sha256_hex(source.text()) + version_text()); }
 std::string digest_of(const SourceText& source, const Scenario& base, const std::optional<Prices>& prices) {
   std::string all = sha256_hex(source.text()) + version_text();
   if (prices) all += sha256_hex(SourceText::read(prices->file).text());
@@ -118,23 +120,31 @@ class StudyReader {
 
   Study read() {
     if (message_.has_base()) read_base();
+    if (study_.projection) refuse_what_is_of_runs();
     if (!message_.prices().empty()) study_.prices = read_prices(beside(study_.file, message_.prices()));
     read_seeds();
     for (int i = 0; i < message_.axis_size(); ++i) read_axis(i);
     for (int i = 0; i < message_.point_size(); ++i) read_point(i);
     read_sampling();
     check_names();
-    check_values(of_all_runs_, [&](const std::string& module) { return module.empty() || of_all_runs_.has(module); });
+    check_values(of_all_runs_,
+                 [&](const std::string& module) { return study_.projection || module.empty() || of_all_runs_.has(module); });
     diagnostics_.throw_if_errors();
-    const Scenario base = load_first_point();
-    study_.digest = digest_of(source_, base, study_.prices);
-    fill_ranges(base.parameters);
-    check_aliases(base.parameters);
-    check_values(base.parameters, [&](const std::string& module) { return !module.empty() && !of_all_runs_.has(module); });
+    if (study_.projection) {
+      study_.digest = digest_of(source_);
+      fill_ranges(of_all_runs_);
+    } else {
+      const Scenario base = load_first_point();
+      study_.digest = digest_of(source_, base, study_.prices);
+      fill_ranges(base.parameters);
+      check_aliases(base.parameters);
+      check_values(base.parameters, [&](const std::string& module) { return !module.empty() && !of_all_runs_.has(module); });
+    }
     for (int i = 0; i < message_.metric_size(); ++i) read_metric(i);
     if (study_.metrics.empty()) {
       diagnostics_.error("missing-field", "the study has no metric", source_.whole_file(),
-                         "write metric { name: \"makespan_s\" }, a figure of summary.json");
+                         study_.projection ? "write metric { name: \"T_effective\" }, a figure of the projection"
+                                           : "write metric { name: \"makespan_s\" }, a figure of summary.json");
     }
     if (message_.has_stop()) read_stop();
     diagnostics_.throw_if_errors();
@@ -151,6 +161,15 @@ class StudyReader {
   void read_base() {
     const study::Base& base = message_.base();
     const FieldPlaces places = document_.places().inside(message_, "base");
+    if (!base.projection().empty()) {
+      study_.projection.emplace(StudyProjection{base.simulate()});
+      read_projection(base, places);
+      return;
+    }
+    if (base.simulate()) {
+      diagnostics_.error("unused-field", "runs are simulated in any case", places.of(base, "simulate"),
+                         "drop it, or write projection: \"decentralized\"");
+    }
     const auto take = [&](const char* name, const std::string& value) {
       if (!value.empty()) study_.base.*text_flag(name) = value_of(name, value);
     };
@@ -169,6 +188,41 @@ class StudyReader {
       name_places_.emplace(name, place);
       study_.base.settings.push_back(fmt::format("{}={}", name, value_of(name, value)));
     });
+  }
+
+  void read_projection(const study::Base& base, const FieldPlaces& places) {
+    if (base.projection() != "decentralized") {
+      diagnostics_.error("bad-value", fmt::format("there is no projection {} to study", in_quotes(base.projection())),
+                         places.of(base, "projection"), "it is \"decentralized\"");
+    }
+    const google::protobuf::Reflection& reflection = *base.GetReflection();
+    std::vector<const google::protobuf::FieldDescriptor*> given;
+    reflection.ListFields(base, &given);
+    for (const google::protobuf::FieldDescriptor* field : given) {
+      if (field->name() == "projection" || field->name() == "simulate" || field->name() == "set") continue;
+      diagnostics_.error("unused-field", fmt::format("{} is of runs, and points are projections", field->name()),
+                         places.of(base, field->name()), "drop it, or projection");
+    }
+    for_each_setting(base, places, diagnostics_, [&](const std::string& name, const std::string& value, const SourcePlace& place) {
+      name_places_.emplace(name, place);
+      check_projected_setting({name, value}, *study_.projection, place);
+      study_.base.settings.push_back(fmt::format("{}={}", name, value));
+    });
+  }
+
+  void refuse_what_is_of_runs() {
+    if (!message_.prices().empty()) {
+      diagnostics_.error("unused-field", "a projection has no topology whose parts had prices",
+                         document_.places().of(message_, "prices"), "drop it");
+    }
+    if (study_.measures_machine) {
+      diagnostics_.error("unused-field", "what a run costs the machine is not measured of projections",
+                         document_.places().of(message_, "measure_machine"), "drop it");
+    }
+    if (message_.replicates() > 1 && !study_.projection->simulates) {
+      diagnostics_.error("unused-field", "formulas draw nothing by chance, so that replicates are all alike",
+                         document_.places().of(message_, "replicates"), "drop it, or write simulate: true in the base");
+    }
   }
 
   void read_seeds() {
@@ -201,7 +255,7 @@ class StudyReader {
     for (StudyAxis& axis : study_.axes) {
       if (!axis.range) continue;
       const std::string& name = axis.names.front();
-      axis.range->spec = spec_of(parameters, name);
+      axis.range->spec = study_.projection ? projected_spec(name) : spec_of(parameters, name);
       const bool has_numbers = axis.range->spec != nullptr
                                    ? is_number(*axis.range->spec) || axis.range->spec->kind == ParamKind::text
                                    : is_whole_flag(name);
@@ -251,8 +305,10 @@ class StudyReader {
     }
   }
 
-  static void check_value(const StudySetting& setting, Parameters parameters, const SourcePlace& place) {
-    if (setting.name.find('.') == std::string::npos && setting.name != "preset") {
+  void check_value(const StudySetting& setting, Parameters parameters, const SourcePlace& place) const {
+    if (study_.projection) {
+      check_projected_setting(setting, *study_.projection, place);
+    } else if (setting.name.find('.') == std::string::npos && setting.name != "preset") {
       RunFlags flags;
       apply(setting, flags, place);
       if (setting.name == "scheduler") find_module(scheduling_policies(), setting.value, place);
@@ -444,7 +500,7 @@ class StudyReader {
         check_value(setting, parameters, place);
       } catch (const InputError& error) {
         for (Diagnostic diagnostic : error.diagnostics()) {
-          if (diagnostic.code == "unknown-axis" || diagnostic.code == "unknown-param") {
+          if (diagnostic.code == "unknown-axis" || diagnostic.code == "unknown-param" || diagnostic.code == "unused-setting") {
             diagnostic.place = name_places_.at(setting.name);
             unknown.insert(setting.name);
           }
@@ -479,6 +535,11 @@ class StudyReader {
                          "it is a column of study.csv: letters, digits and _.+-, and no other column's name");
       return;
     }
+    if (study_.projection && (!metric.column.empty() || from.statistic() != 0 || from.where_size() > 0)) {
+      diagnostics_.error("unused-field", "column, statistic and where are of tables, which projections do not have", whole,
+                         "write name: \"T_effective\", a figure of the projection");
+      return;
+    }
     if (metric.column.empty() && (from.statistic() != 0 || from.where_size() > 0)) {
       diagnostics_.error("unused-field", "statistic and where are of a table's column, and this is a figure of summary.json", whole,
                          "write column: \"jobs.wait_s\", or drop them");
@@ -488,8 +549,12 @@ class StudyReader {
       diagnostics_.error("duplicate-setting", fmt::format("two metrics are called {}", in_quotes(metric.name)),
                          places.of(from, "name"), "give one of them another name");
     try {
-      check_metric(metric, {.of_machine = study_.measures_machine, .of_prices = study_.prices.has_value()},
-                   from.column().empty() ? places.of(from, "name") : places.of(from, "column"));
+      if (study_.projection) {
+        metric.unit = projected_unit(metric.name, *study_.projection, places.of(from, "name"));
+      } else {
+        check_metric(metric, {.of_machine = study_.measures_machine, .of_prices = study_.prices.has_value()},
+                     from.column().empty() ? places.of(from, "name") : places.of(from, "column"));
+      }
     } catch (const InputError& error) {
       for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics_.add(diagnostic);
     }

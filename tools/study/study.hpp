@@ -55,6 +55,11 @@ struct StudyStop {
   std::uint64_t runs = 0;  ///< of all points; 0: no limit
 };
 
+/// Points are projections of training across sites.
+struct StudyProjection {
+  bool simulates = false;  ///< beside what formulas say
+};
+
 enum class Sampling : std::uint8_t { grid, one_at_a_time, latin_hypercube };
 
 struct Study {
@@ -63,6 +68,7 @@ struct Study {
   std::string file;
   std::string digest;  ///< of the file, what its base reads, and this version of Weft
   RunFlags base;
+  std::optional<StudyProjection> projection;  ///< in place of runs; its settings are in `base`
   std::vector<StudyAxis> axes;
   Sampling sampling = Sampling::grid;
   std::uint32_t samples = 0;                      ///< of the hypercube
@@ -85,7 +91,7 @@ void apply(const StudySetting& setting, RunFlags& flags, const SourcePlace& plac
 /// Reads the study, and checks what needs no run: the first point as a whole, names and values of
 /// all axes, metrics. Throws InputError: what the text format's reader and load_scenario() do,
 /// [missing-field], [unused-field], [empty-axis], [bad-axis], [unknown-axis], [duplicate-setting],
-/// [bad-value], [out-of-range], [unknown-metric], [unknown-column], [not-a-number], [bad-name],
+/// [bad-value], [out-of-range], [unused-setting], [unknown-metric], [unknown-column], [not-a-number], [bad-name],
 /// [too-many-points].
 Study read_study(const std::string& path);
 

@@ -212,6 +212,7 @@ std::vector<std::string> summary_figures() {
 
 std::string unit_of(const StudyMetric& metric) {
   if (metric.statistic == Statistic::count) return "";
+  if (!metric.unit.empty()) return metric.unit;
   for (const TableDescription& table : all_tables()) {
     for (const ColumnInfo& column : table.columns) {
       if (metric.column == fmt::format("{}.{}", table_name(table.info.file), column.name)) return std::string(column.unit);

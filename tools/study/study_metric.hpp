@@ -33,10 +33,11 @@ struct StudyMetric {
   std::string column = {};  ///< "jobs.wait_s"; empty: the figure of the summary of this name
   Statistic statistic = Statistic::mean;
   std::vector<std::pair<std::string, std::string>> where = {};  ///< column, value
+  std::string unit = {};                                        ///< of a projection's figure
 };
 
-/// "ns" of a column that has a unit, "" of one that has none, of counts and of figures, whose names
-/// say it. Requires: check_metric() passes it.
+/// "ns" of a column or of a projection's figure that has a unit, "" of one that has none, of
+/// counts and of other figures, whose names say it. Requires: check_metric() passes it.
 std::string unit_of(const StudyMetric& metric);
 
 /// What a run cost the machine, from its process' start on.

@@ -19,6 +19,7 @@
 #include "core/text/out_of_memory.hpp"
 #include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
+#include "tools/study/study_projection.hpp"
 #include "tools/study/study_stop.hpp"
 
 namespace weft {
@@ -53,6 +54,17 @@ std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point
                                      std::uint32_t threads) {
   StudyRecord record;
   try {
+    RunOptions simulation;
+    simulation.threads = threads;
+    simulation.interrupt = options.interrupt;
+    if (study.projection) {
+      ProjectedPoint projected = project_point(study, flags_of(study, point), SiteFigures::Simulated::yes, simulation);
+      if (options.interrupt != nullptr && *options.interrupt) return std::nullopt;
+      record.fingerprint = std::move(projected.fingerprint);
+      record.values = std::move(projected.values);
+      record.notes = std::move(projected.notes);
+      return record;
+    }
     const auto begin = std::chrono::steady_clock::now();
     const Scenario scenario = load_scenario(flags_of(study, point));
     const std::chrono::duration<double> loaded = std::chrono::steady_clock::now() - begin;
@@ -66,9 +78,6 @@ std::optional<StudyRecord> carry_out(const Study& study, const StudyPoint& point
       }
     }
     MetricSink sink(study.metrics);
-    RunOptions simulation;
-    simulation.threads = threads;
-    simulation.interrupt = options.interrupt;
     const RunSummary summary = finish_run(scenario, sink, simulation).summary;
     if (summary.interrupted) return std::nullopt;
     record.fingerprint = summary.fingerprint;

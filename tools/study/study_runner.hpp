@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Study runner: carries out the runs of a study, several at a time, and keeps what each came to.
 //
-// Where it sits: `weft study`; runs are those of tools/simulation/run, in this process.
+// Where it sits: `weft study`; runs are those of tools/simulation/run, in this process, or
+// projections of study_projection.
 // Model: each run is a function of the study and its number alone. One that fails leaves what was
 // wrong as its record, and the others go on. Cores: runs go beside each other, one thread each;
 // where there are fewer runs than threads, each takes its share of them, and where the machine is

@@ -20,6 +20,7 @@
 #include "tools/study/prices.hpp"
 #include "tools/study/study.hpp"
 #include "tools/study/study_points.hpp"
+#include "tools/study/study_projection.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
 #include "tools/weft/job_trace_flags.hpp"
@@ -128,6 +129,10 @@ std::string check_points(const Study& study) {
     }
     ++looked_at;
     try {
+      if (study.projection) {
+        project_point(study, flags_of(study, point), SiteFigures::Simulated::checked, {});
+        continue;
+      }
       const Scenario scenario = load_scenario(flags_of(study, point), Probing::forbidden);
       check_run(scenario);
       if (study.prices && scenario.topology && no_price.empty()) priced(*scenario.topology, *study.prices);

@@ -33,7 +33,7 @@ std::vector<double> values_of(const Study& study, const StudyResult& result, std
 }
 
 std::string number_text(double number, const StudyMetric& metric, int digits) {
-  return figure_text(number, metric.column.empty() ? unit_of_figure(metric.name) : unit_of(metric), digits);
+  return figure_text(number, metric.column.empty() && metric.unit.empty() ? unit_of_figure(metric.name) : unit_of(metric), digits);
 }
 
 std::string text_of(const std::optional<MeanInterval>& estimate, const StudyMetric& metric) {
