@@ -34,22 +34,29 @@ bool is_of_mode(const InputError& error) {
 
 double number_of(ModeChoice mode) { return static_cast<double>(mode) - static_cast<double>(ModeChoice::diloco); }
 
-/// Of closed forms in all modes: experts that are spread, and pipelines without bubbles.
+/// Of closed forms in all modes: experts that are spread, pipelines without bubbles, exchanges layer
+/// by layer.
 std::vector<SiteFigure> quantities() {
   std::vector<SiteFigure> all;
-  ParamSet params("decentralized", decentralized_params());
-  const SourcePlace place = SourcePlace::named("site figures");
-  for (const auto& [name, value] : {std::pair("parameters", "200"), std::pair("isMoE", "true"), std::pair("activeParams", "20"),
-                                    std::pair("expertParallel", "true"), std::pair("zeroBubble", "true")})
-    params.set(name, value, place);
-  auto settings = filled<DecentralizedSettings>(params);
-  for (const NamedMode& mode : named_modes) {
-    settings.mode = mode.choice;
-    for (const SiteQuantity& quantity : forecast_decentralized(settings, /*as_seed=*/false, place).quantities) {
+  const auto add = [&](const DecentralizedSettings& settings) {
+    for (const SiteQuantity& quantity :
+         forecast_decentralized(settings, /*as_seed=*/false, SourcePlace::named("site figures")).quantities) {
       if (std::ranges::find(all, quantity.name, &SiteFigure::name) == all.end())
         all.push_back({std::string(quantity.name), quantity.unit});
     }
+  };
+  auto settings = default_settings<DecentralizedSettings>(decentralized_params());
+  DecentralizedSettings layered = settings;
+  layered.layers = 2;
+  layered.is_streaming = false;
+  settings.parameters = 200;
+  settings.is_moe = settings.has_expert_parallelism = settings.zero_bubble = true;
+  settings.active_params = 20;
+  for (const NamedMode& mode : named_modes) {
+    settings.mode = mode.choice;
+    add(settings);
   }
+  add(layered);
   return all;
 }
 

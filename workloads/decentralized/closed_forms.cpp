@@ -120,7 +120,8 @@ class Forecaster {
                           : fmt::format("layers is {:g}, and streamingEnabled is true or mode is not diloco", in_.layers),
              is_by_memory ? "layers is 1 with them; set both to false" : "layers is 1 with them");
     }
-    if (has_regions_ && in_.nodes_per_group > static_cast<double>(in_.nodes)) {
+    // Pipelines that are asked for take the nodes that there are of a region.
+    if (has_regions_ && !is_of_pipelines && in_.nodes_per_group > static_cast<double>(in_.nodes)) {
       refuse(is_by_memory ? "out-of-range" : "bad-plan",
              fmt::format("nodesPerGroup is {:g}, and there are {} nodes", in_.nodes_per_group, in_.nodes),
              fmt::format("nodesPerGroup is from 1 to {}, as numNodes says", in_.nodes));
@@ -158,7 +159,7 @@ class Forecaster {
     add("M_req", "GB", needed_gb, "model state of all parameters");
     double node_gb = needed_gb;
     const bool fits_whole = needed_gb <= in_.vram_per_node;
-    experts_over_ = has_regions_ ? in_.nodes_per_group : static_cast<double>(in_.nodes);
+    experts_over_ = has_regions_ ? std::min(in_.nodes_per_group, all_nodes()) : all_nodes();
     spreads_experts_ = !fits_whole && in_.is_moe && in_.has_expert_parallelism;
     if (spreads_experts_) {
       node_gb = (shared_ + (parameters_ - shared_) / experts_over_) * beta / giga;

@@ -75,6 +75,9 @@ TEST(ModesOfSites, CutModelsThatFitANodeInTwo) {
 TEST(ModesOfSites, OfPipelinesDoNotDependOnWhatElseTheNodesWouldDo) {
   EXPECT_EQ(forecast({"mode=pipeline", "parameters=300"}).mode, DecentralizedMode::pipeline);
   EXPECT_EQ(forecast({"mode=pipeline_groups", "numNodes=4"}).of("G"), 2);
+  // A region of eight has no say in pipelines of two.
+  EXPECT_EQ(forecast({"mode=pipeline_groups", "numNodes=4", "hierarchicalEnabled=true"}).of("G"), 2);
+  EXPECT_EQ(forecast({"mode=pipeline", "numNodes=2", "hierarchicalEnabled=true"}).of("S"), 2);
 }
 
 TEST(ModesOfSites, ThatCannotBeAreRefusedWithTheLegalRange) {
@@ -88,6 +91,11 @@ TEST(ModesOfSites, ThatCannotBeAreRefusedWithTheLegalRange) {
   // 300 billion parameters at 16 bytes are 4,800 GB, three nodes of 2,304.
   EXPECT_EQ(refusal({"mode=pipeline_groups", "parameters=300", "numNodes=5"}),
             "bad-plan: numNodes is at least 6, two groups of 3 stages");
+  // Layers are of DiLoCo alone.
+  EXPECT_EQ(forecast({"mode=diloco", "layers=4", "streamingEnabled=false", "hierarchicalEnabled=true"}).mode,
+            DecentralizedMode::data_parallel);
+  EXPECT_EQ(refusal({"mode=hierarchical", "layers=4", "streamingEnabled=false"}), "bad-plan: layers is 1 with them");
+  EXPECT_EQ(refusal({"mode=pipeline", "layers=4", "streamingEnabled=false"}), "bad-plan: layers is 1 with them");
   EXPECT_EQ(error_code_of([] { forecast({"mode=A"}); }), "bad-value");
 }
 
