@@ -56,7 +56,9 @@ StudiedMetric metric_of(const std::string& name, const std::string& unit) {
   if (unit == "bytes" || unit == "bps") return {name, unit};
   if (name.ends_with("_bytes")) return {name, "bytes"};
   if (name.ends_with("_bps")) return {name, "bps"};
-  if (name.ends_with("_share") || name.ends_with("utilization") || name == "goodput") return {name, "share"};
+  if (name.ends_with("_share") || name.ends_with("utilization") || name.ends_with("utilisation") ||
+      name.ends_with("formula_error") || name == "goodput" || name == "regret")
+    return {name, "share"};
   return {name, unit};
 }
 
@@ -306,6 +308,62 @@ void add_heat_map(const StudiedRuns& study, const std::vector<std::size_t>& axes
   section.charts.push_back(std::move(chart));
 }
 
+std::string beside_each_other(const std::string& place, std::string_view value) {
+  return place.empty() ? std::string(value) : fmt::format("{} / {}", place, value);
+}
+
+/// Values of several settings beside each other, in all combinations: "64 / 100".
+struct NestedAxis {
+  std::vector<std::size_t> settings = {};
+  std::string name = {};
+  std::vector<std::string> places = {""};
+
+  void add(const StudiedRuns& study, std::size_t setting) {
+    const std::string_view whole = study.settings[setting];
+    name = beside_each_other(name, whole.substr(whole.rfind('.') + 1));
+    std::vector<std::string> longer;
+    for (const std::string& place : places) {
+      for (const std::string& value : values_along(study, setting).values) longer.push_back(beside_each_other(place, value));
+    }
+    places = std::move(longer);
+    settings.push_back(setting);
+  }
+  std::size_t place_of(const StudiedPoint& point) const {
+    std::string text;
+    for (const std::size_t setting : settings) text = beside_each_other(text, point.settings[setting]);
+    return static_cast<std::size_t>(std::ranges::find(places, text) - places.begin());
+  }
+  ReportJson json() const {
+    ReportAxis axis{name};
+    axis.categories = places;
+    return axis.json();
+  }
+};
+
+/// Of more than two axes: every point at a place of its own, axes across and down by turns.
+void add_whole_map(const StudiedRuns& study, const std::vector<std::size_t>& axes, std::size_t metric, ReportSection& section) {
+  constexpr std::size_t cells_max = 2000;
+  if (axes.size() < 3 || study.points.size() > cells_max) return;
+  NestedAxis across;
+  NestedAxis down;
+  for (std::size_t i = 0; i < axes.size(); ++i) (i % 2 == 0 ? across : down).add(study, axes[i]);
+  // Of points that are no grid, most places are empty.
+  if (2 * study.points.size() < across.places.size() * down.places.size()) return;
+  ReportJson cells = ReportJson::array();
+  for (const StudiedPoint& point : study.points) {
+    if (const std::optional<MeanInterval> interval = mean_interval(point.values[metric]))
+      cells.push_back(ReportJson::array({across.place_of(point), down.place_of(point), interval->mean}));
+  }
+  if (cells.empty()) return;
+  ReportJson chart = chart_of("heat", fmt::format("map-{}", metric), fmt::format("{} at every point", study.metrics[metric].name),
+                              fmt::format("Across {}, down {}. {}", across.name, down.name, span_text(study, metric)));
+  chart["x"] = across.json();
+  chart["y"] = down.json();
+  chart["z"] = ReportAxis{study.metrics[metric].name, study.metrics[metric].unit}.json();
+  chart["cells"] = std::move(cells);
+  section.charts.push_back(std::move(chart));
+}
+
 void add_pareto(const StudiedRuns& study, ReportSection& section) {
   if (study.metrics.size() < 2) return;
   struct Place {
@@ -427,6 +485,7 @@ Report study_report(const std::filesystem::path& folder) {
     }
     add_lines(study, axes, i, results);
     add_heat_map(study, axes, i, results);
+    add_whole_map(study, axes, i, results);
   }
   add_pareto(study, results);
   add_points_table(study, results);

@@ -204,6 +204,34 @@ TEST_F(Reports, OfAStudyHaveMeansWithIntervals) {
   EXPECT_EQ(table(report, "failures-table")["rows"], Json::parse(R"([["5", "it broke"]])"));
 }
 
+// Three axes: the first and the third across, the second down; 10 comes after 9.
+TEST_F(Reports, OfAStudyOfManyAxesHaveAMapOfAllPoints) {
+  const std::filesystem::path study = folder_ / "study";
+  std::filesystem::create_directory(study);
+  std::ofstream(study / "study.json") << R"({"name": "s", "settings": ["m.x", "m.y", "m.z"], "sampling": "GRID",
+    "axes": [["m.x"], ["m.y"], ["m.z"]], "metrics": [{"name": "days", "unit": "d"}]})";
+  std::ofstream table(study / "study.csv");
+  table << "run,point,replicate,seed,m.x,m.y,m.z,days,fingerprint,error\n";
+  int run = 0;
+  for (const int x : {10, 9}) {
+    for (const char* y : {"a", "b"}) {
+      for (const int z : {1, 2}) {
+        table << run << ',' << run << ",0,1," << x << ',' << y << ',' << z << ',' << (run == 3 ? "" : std::to_string(run))
+              << ",f,\n";
+        ++run;
+      }
+    }
+  }
+  table.close();
+  const Json map = chart(Json::parse(report_data(study)), "map-0");
+  EXPECT_EQ(map["x"]["name"], "x / z");
+  EXPECT_EQ(map["x"]["categories"], (Json{"9 / 1", "9 / 2", "10 / 1", "10 / 2"}));
+  EXPECT_EQ(map["y"]["name"], "y");
+  EXPECT_EQ(map["y"]["categories"], (Json{"a", "b"}));
+  // The fourth point has no value.
+  EXPECT_EQ(map["cells"], (Json{{2, 0, 0.0}, {3, 0, 1.0}, {2, 1, 2.0}, {0, 0, 4.0}, {1, 0, 5.0}, {0, 1, 6.0}, {1, 1, 7.0}}));
+}
+
 TEST_F(Reports, OfAComparisonHaveItsChanges) {
   const std::filesystem::path folder = folder_ / "compared";
   std::filesystem::create_directory(folder);

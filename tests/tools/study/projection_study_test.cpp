@@ -143,8 +143,9 @@ TEST_F(StudiesOfProjections, NameTheModeThatWins) {
     for (std::size_t mode = 0; mode < modes.size(); ++mode) {
       const std::size_t at = 5 + 3 * mode;
       ASSERT_EQ(record->values[at].has_value(), record->values[at + 2].has_value()) << modes[mode];
-      if (record->values[at])
+      if (record->values[at]) {
         EXPECT_NEAR(*record->values[at] / *record->values[at + 1] - 1, *record->values[at + 2], 1e-9) << modes[mode];
+      }
     }
   }
   EXPECT_GT(winners.size(), 1U);
