@@ -188,9 +188,7 @@ std::vector<std::string> SiteFigures::notes() const {
   if (const auto& own = worked_.front().forecast) {
     for (const std::string& warning : own->warnings) note(warning);
   }
-  for (const Worked& worked : worked_) {
-    if (worked.simulation) std::ranges::for_each(worked.simulation->notes, note);
-  }
+  if (const auto& own = worked_.front().simulation) std::ranges::for_each(own->notes, note);
   for (const NamedMode& mode : named_modes) {
     const Worked& worked = worked_[static_cast<std::size_t>(mode.choice)];
     if (!worked.not_simulated.empty()) note(fmt::format("mode {} is not simulated: {}", mode.name, worked.not_simulated));

@@ -53,6 +53,7 @@ class SiteFigures {
 
   /// Of all that was simulated so far.
   std::string fingerprints() const;
+  /// Of the mode of the settings, and which others could not be simulated.
   std::vector<std::string> notes() const;
 
  private:

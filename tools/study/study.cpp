@@ -121,7 +121,7 @@ class StudyReader {
   Study read() {
     if (message_.has_base()) read_base();
     if (study_.projection) refuse_what_is_of_runs();
-    if (!message_.prices().empty()) study_.prices = read_prices(beside(study_.file, message_.prices()));
+    if (!message_.prices().empty() && !study_.projection) study_.prices = read_prices(beside(study_.file, message_.prices()));
     read_seeds();
     for (int i = 0; i < message_.axis_size(); ++i) read_axis(i);
     for (int i = 0; i < message_.point_size(); ++i) read_point(i);
