@@ -23,6 +23,7 @@ constexpr std::array<NamedMode, 4> named_modes = {{{"diloco", ModeChoice::diloco
                                                    {"hierarchical", ModeChoice::hierarchical},
                                                    {"pipeline", ModeChoice::pipeline},
                                                    {"pipeline_groups", ModeChoice::pipeline_groups}}};
+constexpr std::string_view modes_numbering = "0 diloco, 1 hierarchical, 2 pipeline, 3 pipeline_groups";
 constexpr std::string_view run_figure = "T_effective";
 constexpr std::string_view simulated_run_figure = "simulated.T_effective";
 
@@ -71,10 +72,10 @@ std::vector<SiteFigure> site_figures(bool simulates) {
     in_a_mode.push_back({"formula_error", ""});
   }
   std::vector<SiteFigure> all = in_a_mode;
-  all.push_back({"mode", ""});
-  all.push_back({"winner", ""});
+  all.push_back({"mode", "", modes_numbering});
+  all.push_back({"winner", "", modes_numbering});
   if (simulates) {
-    all.push_back({"simulated.winner", ""});
+    all.push_back({"simulated.winner", "", modes_numbering});
     all.push_back({"regret", ""});
   }
   for (const std::string_view prefix : {"diloco", "hierarchical", "pipeline", "pipeline_groups", "winner"}) {

@@ -34,7 +34,8 @@ namespace weft {
 
 struct SiteFigure {
   std::string name;
-  std::string_view unit;  ///< "s", "d", "GB"; empty of numbers
+  std::string_view unit;            ///< "s", "d", "GB"; empty of numbers
+  std::string_view numbering = {};  ///< what numbers stand for that are modes
 };
 
 /// All that there are, in order; `simulates`: with those that take a simulation.

@@ -25,7 +25,8 @@ constexpr std::size_t study_series_max = 8;
 struct StudiedMetric {
   std::string name;
   std::string unit;
-  double factor = 1;  ///< into the unit of the page
+  double factor = 1;           ///< into the unit of the page
+  std::string numbering = {};  ///< what its numbers stand for
 };
 
 struct StudiedPoint {
@@ -103,7 +104,9 @@ StudiedRuns read_runs(const std::filesystem::path& folder) {
   for (const ReportJson& name : results_list(description, "settings"))
     study.settings.push_back(name.is_string() ? name.get<std::string>() : "");
   for (const ReportJson& metric : results_list(description, "metrics")) {
-    if (metric.is_object()) study.metrics.push_back(metric_of(results_text(metric, "name"), results_text(metric, "unit")));
+    if (!metric.is_object()) continue;
+    study.metrics.push_back(metric_of(results_text(metric, "name"), results_text(metric, "unit")));
+    study.metrics.back().numbering = results_text(metric, "numbering");
   }
   std::map<std::string, std::size_t, std::less<>> index;
   ResultsTable(folder / "study.csv").each([&](const ResultsTable::Row& row) {
@@ -361,6 +364,7 @@ void add_whole_map(const StudiedRuns& study, const std::vector<std::size_t>& axe
   chart["y"] = down.json();
   chart["z"] = ReportAxis{study.metrics[metric].name, study.metrics[metric].unit}.json();
   chart["cells"] = std::move(cells);
+  if (!study.metrics[metric].numbering.empty()) chart["note"] = study.metrics[metric].numbering;
   section.charts.push_back(std::move(chart));
 }
 

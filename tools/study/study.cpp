@@ -550,7 +550,9 @@ class StudyReader {
                          places.of(from, "name"), "give one of them another name");
     try {
       if (study_.projection) {
-        metric.unit = projected_unit(metric.name, *study_.projection, places.of(from, "name"));
+        const SiteFigure figure = projected_figure(metric.name, *study_.projection, places.of(from, "name"));
+        metric.unit = figure.unit;
+        metric.numbering = figure.numbering;
       } else {
         check_metric(metric, {.of_machine = study_.measures_machine, .of_prices = study_.prices.has_value()},
                      from.column().empty() ? places.of(from, "name") : places.of(from, "column"));

@@ -79,7 +79,10 @@ std::string description_of(const Study& study) {
                                  {"metrics", nlohmann::ordered_json::array()},
                                  {"replicates", study.replicates}};
   for (const StudyAxis& axis : study.axes) json["axes"].push_back(axis.names);
-  for (const StudyMetric& metric : study.metrics) json["metrics"].push_back({{"name", metric.name}, {"unit", unit_of(metric)}});
+  for (const StudyMetric& metric : study.metrics) {
+    json["metrics"].push_back({{"name", metric.name}, {"unit", unit_of(metric)}});
+    if (!metric.numbering.empty()) json["metrics"].back()["numbering"] = metric.numbering;
+  }
   return printed_json(json) + "\n";
 }
 

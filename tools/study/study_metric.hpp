@@ -34,6 +34,7 @@ struct StudyMetric {
   Statistic statistic = Statistic::mean;
   std::vector<std::pair<std::string, std::string>> where = {};  ///< column, value
   std::string unit = {};                                        ///< of a projection's figure
+  std::string numbering = {};                                   ///< of such a figure: what its numbers stand for, \"0 diloco, ...\"
 };
 
 /// "ns" of a column or of a projection's figure that has a unit, "" of one that has none, of

@@ -51,7 +51,7 @@ void check_projected_setting(const StudySetting& setting, const StudyProjection&
   }
 }
 
-std::string projected_unit(const std::string& metric, const StudyProjection& projection, const SourcePlace& place) {
+SiteFigure projected_figure(const std::string& metric, const StudyProjection& projection, const SourcePlace& place) {
   const std::vector<SiteFigure> simulated = site_figures(/*simulates=*/true);
   const auto found = std::ranges::find(simulated, metric, &SiteFigure::name);
   if (found == simulated.end()) {
@@ -64,7 +64,7 @@ std::string projected_unit(const std::string& metric, const StudyProjection& pro
   if (std::ranges::find(known, metric, &SiteFigure::name) == known.end()) {
     fail("unknown-metric", fmt::format("{} takes a simulation", in_quotes(metric)), place, "write simulate: true in the base");
   }
-  return std::string(found->unit);
+  return *found;
 }
 
 ProjectedPoint project_point(const Study& study, const RunFlags& flags, SiteFigures::Simulated simulated,

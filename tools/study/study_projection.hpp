@@ -30,8 +30,8 @@ const ParamSpec* projected_spec(std::string_view name);
 /// simulated, and of sites.seed.
 void check_projected_setting(const StudySetting& setting, const StudyProjection& projection, const SourcePlace& place);
 
-/// "" of plain numbers. Throws InputError [unknown-metric] at `place`.
-std::string projected_unit(const std::string& metric, const StudyProjection& projection, const SourcePlace& place);
+/// Throws InputError [unknown-metric] at `place`.
+SiteFigure projected_figure(const std::string& metric, const StudyProjection& projection, const SourcePlace& place);
 
 /// What a point comes to.
 struct ProjectedPoint {

@@ -116,6 +116,9 @@ std::string study_page(const Study& study, const StudyResult& result) {
     text += fmt::format(", {} runs each; +- has the mean with 95 %", study.replicates);
   }
   text += "\n\n" + aligned_rows(rows, "  ");
+  for (const StudyMetric& metric : study.metrics) {
+    if (!metric.numbering.empty()) text += fmt::format("  {}: {}\n", metric.name, metric.numbering);
+  }
   std::size_t shown = 0;
   for (std::size_t i = 0; i < result.records.size() && shown < errors_shown_max; ++i) {
     if (!result.records[i] || !result.records[i]->has_failed()) continue;

@@ -134,6 +134,28 @@ class Studies(unittest.TestCase):
         # Of 14 layers' gradients each needs two messages of 5 ms and more, one after the other.
         self.assertGreater(wide[2] - wide[0], 14 * 2 * 0.005)
 
+    def test_modes_across_sites_win_where_their_pages_say(self):
+        base = (STUDIES / "across_sites" / "study.textproto").read_text(encoding="utf-8").split("\naxis {")[0]
+        points = [(256, 1000, 64, 100), (1, 100, 64, 16), (1, 1000, 16, 1), (1, 100, 4, 1)]
+        names = ("innerSteps", "bandwidthMbps", "numNodes", "compression")
+        text = base + "\n"
+        for point in points:
+            sets = " ".join(f'set {{ name: "decentralized.{name}" value: "{value}" }}' for name, value in zip(names, point))
+            text += f"point {{ {sets} }}\n"
+        for metric in ("winner", "simulated.winner", "regret", "diloco.formula_error", "pipeline.formula_error"):
+            text += f'metric {{ name: "{metric}" }}\n'
+        rows = rows_of("across_sites", text)
+        # Nodes by themselves where an exchange is short beside the steps between, regions where it is long, and a pipeline where
+        # all parameters are exchanged at every step.
+        self.assertEqual([float(row["winner"]) for row in rows], [0, 1, 2, 2])
+        self.assertEqual([float(row["simulated.winner"]) for row in rows], [0, 1, 2, 2])
+        self.assertEqual([float(row["regret"]) for row in rows], [0, 0, 0, 0])
+        # Slow nodes and lines are waited for, and two stages send both ways at a time.
+        for row in rows[:2]:
+            self.assertLess(float(row["diloco.formula_error"]), -0.1)
+        for row in rows[2:]:
+            self.assertGreater(float(row["pipeline.formula_error"]), 0.4)
+
 
 if __name__ == "__main__":
     WEFT = sys.argv.pop()

@@ -218,10 +218,12 @@ TEST_F(StudiesOfProjections, HaveUnitsOfTheirFigures) {
   std::vector<std::string> units;
   for (const StudyMetric& metric : asked.metrics) units.push_back(unit_of(metric));
   EXPECT_EQ(units, (std::vector<std::string>{"d", "GB", "s", ""}));
+  EXPECT_EQ(asked.metrics[0].numbering, "");
+  EXPECT_EQ(asked.metrics[3].numbering, "0 diloco, 1 hierarchical, 2 pipeline, 3 pipeline_groups");
   // Every quantity that the modes have is known.
   for (const char* mode : {"diloco", "hierarchical", "pipeline", "pipeline_groups"}) {
     for (const SiteQuantity& quantity : forecast({std::string("mode=") + mode, "zeroBubble=true"}).quantities)
-      EXPECT_EQ(projected_unit(std::string(quantity.name), *asked.projection, SourcePlace::named("test")), quantity.unit);
+      EXPECT_EQ(projected_figure(std::string(quantity.name), *asked.projection, SourcePlace::named("test")).unit, quantity.unit);
   }
 }
 
