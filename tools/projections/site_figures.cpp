@@ -24,6 +24,7 @@ constexpr std::array<NamedMode, 4> named_modes = {{{"diloco", ModeChoice::diloco
                                                    {"pipeline", ModeChoice::pipeline},
                                                    {"pipeline_groups", ModeChoice::pipeline_groups}}};
 constexpr std::string_view modes_numbering = "0 diloco, 1 hierarchical, 2 pipeline, 3 pipeline_groups";
+constexpr double rounding = 1e-12;  // errors below are those of floating-point numbers
 constexpr std::string_view run_figure = "T_effective";
 constexpr std::string_view simulated_run_figure = "simulated.T_effective";
 
@@ -35,8 +36,8 @@ bool is_of_mode(const InputError& error) {
 
 double number_of(ModeChoice mode) { return static_cast<double>(mode) - static_cast<double>(ModeChoice::diloco); }
 
-/// Of closed forms in all modes: experts that are spread, pipelines without bubbles, exchanges layer
-/// by layer.
+/// Of closed forms in all modes: experts that are spread, pipelines without bubbles, exchanges
+/// layer by layer.
 std::vector<SiteFigure> quantities() {
   std::vector<SiteFigure> all;
   const auto add = [&](const DecentralizedSettings& settings) {
@@ -128,7 +129,10 @@ std::optional<double> SiteFigures::value_in(ModeChoice mode, std::string_view fi
   if (figure.starts_with("simulated.") || figure == "formula_error") {
     const std::optional<SiteSimulation>& found = simulation(mode);
     if (!found) return std::nullopt;
-    if (figure == "formula_error") return found->formula_error();
+    if (figure == "formula_error") {
+      const double error = found->formula_error();
+      return std::abs(error) < rounding ? 0 : error;
+    }
     if (figure == "simulated.round_s") return found->simulated_s;
     return figure == simulated_run_figure ? found->effective_days : found->simulated_utilisation;
   }

@@ -9,7 +9,7 @@
 //   simulated.round_s        what the simulated round takes (T_outer, T_global_cycle or T_step)
 //   simulated.utilisation, simulated.T_effective
 //   formula_error            formula over simulation, - 1
-//   mode                     0 diloco (A), 1 hierarchical (A'), 2 pipeline (B), 3 pipeline_groups (C)
+//   mode                     0 diloco, 1 hierarchical, 2 pipeline, 3 pipeline_groups
 //   MODE.FIGURE              one of the above, but for `mode`, were this the mode
 //   winner                   mode with the smallest T_effective by formula, numbered as `mode`
 //   winner.FIGURE            the figure in that mode

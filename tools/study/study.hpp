@@ -91,8 +91,8 @@ void apply(const StudySetting& setting, RunFlags& flags, const SourcePlace& plac
 /// Reads the study, and checks what needs no run: the first point as a whole, names and values of
 /// all axes, metrics. Throws InputError: what the text format's reader and load_scenario() do,
 /// [missing-field], [unused-field], [empty-axis], [bad-axis], [unknown-axis], [duplicate-setting],
-/// [bad-value], [out-of-range], [unused-setting], [unknown-metric], [unknown-column], [not-a-number], [bad-name],
-/// [too-many-points].
+/// [bad-value], [out-of-range], [unused-setting], [unknown-metric], [unknown-column],
+/// [not-a-number], [bad-name], [too-many-points].
 Study read_study(const std::string& path);
 
 }  // namespace weft

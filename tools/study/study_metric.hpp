@@ -33,8 +33,9 @@ struct StudyMetric {
   std::string column = {};  ///< "jobs.wait_s"; empty: the figure of the summary of this name
   Statistic statistic = Statistic::mean;
   std::vector<std::pair<std::string, std::string>> where = {};  ///< column, value
-  std::string unit = {};                                        ///< of a projection's figure
-  std::string numbering = {};                                   ///< of such a figure: what its numbers stand for, \"0 diloco, ...\"
+  /// Of a projection's figure, and what its numbers stand for: "0 diloco, ...".
+  std::string unit = {};
+  std::string numbering = {};
 };
 
 /// "ns" of a column or of a projection's figure that has a unit, "" of one that has none, of
