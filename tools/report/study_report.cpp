@@ -169,8 +169,9 @@ std::string settings_text(const StudiedRuns& study, const StudiedPoint& point, c
   return text;
 }
 
-/// Smallest and largest mean, in words.
+/// Smallest and largest mean, in words; of numbers that stand for something, what for.
 std::string span_text(const StudiedRuns& study, std::size_t metric) {
+  if (!study.metrics[metric].numbering.empty()) return study.metrics[metric].numbering + '.';
   const StudiedPoint* least = nullptr;
   const StudiedPoint* most = nullptr;
   double least_mean = 0;
@@ -364,7 +365,6 @@ void add_whole_map(const StudiedRuns& study, const std::vector<std::size_t>& axe
   chart["y"] = down.json();
   chart["z"] = ReportAxis{study.metrics[metric].name, study.metrics[metric].unit}.json();
   chart["cells"] = std::move(cells);
-  if (!study.metrics[metric].numbering.empty()) chart["note"] = study.metrics[metric].numbering;
   section.charts.push_back(std::move(chart));
 }
 
@@ -487,8 +487,11 @@ Report study_report(const std::filesystem::path& folder) {
       add_scatters(study, axes, i, results);
       continue;
     }
-    add_lines(study, axes, i, results);
-    add_heat_map(study, axes, i, results);
+    // Numbers that stand for something have no means over other axes.
+    if (study.metrics[i].numbering.empty() || axes.size() < 3) {
+      add_lines(study, axes, i, results);
+      add_heat_map(study, axes, i, results);
+    }
     add_whole_map(study, axes, i, results);
   }
   add_pareto(study, results);

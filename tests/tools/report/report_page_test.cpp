@@ -209,25 +209,31 @@ TEST_F(Reports, OfAStudyOfManyAxesHaveAMapOfAllPoints) {
   const std::filesystem::path study = folder_ / "study";
   std::filesystem::create_directory(study);
   std::ofstream(study / "study.json") << R"({"name": "s", "settings": ["m.x", "m.y", "m.z"], "sampling": "GRID",
-    "axes": [["m.x"], ["m.y"], ["m.z"]], "metrics": [{"name": "days", "unit": "d"}]})";
+    "axes": [["m.x"], ["m.y"], ["m.z"]],
+    "metrics": [{"name": "days", "unit": "d"}, {"name": "winner", "unit": "", "numbering": "0 this, 1 that"}]})";
   std::ofstream table(study / "study.csv");
-  table << "run,point,replicate,seed,m.x,m.y,m.z,days,fingerprint,error\n";
+  table << "run,point,replicate,seed,m.x,m.y,m.z,days,winner,fingerprint,error\n";
   int run = 0;
   for (const int x : {10, 9}) {
     for (const char* y : {"a", "b"}) {
       for (const int z : {1, 2}) {
         table << run << ',' << run << ",0,1," << x << ',' << y << ',' << z << ',' << (run == 3 ? "" : std::to_string(run))
-              << ",f,\n";
+              << ",1,f,\n";
         ++run;
       }
     }
   }
   table.close();
-  const Json map = chart(Json::parse(report_data(study)), "map-0");
+  const Json report = Json::parse(report_data(study));
+  const Json map = chart(report, "map-0");
   EXPECT_EQ(map["x"]["name"], "x / z");
   EXPECT_EQ(map["x"]["categories"], (Json{"9 / 1", "9 / 2", "10 / 1", "10 / 2"}));
   EXPECT_EQ(map["y"]["name"], "y");
   EXPECT_EQ(map["y"]["categories"], (Json{"a", "b"}));
+  EXPECT_TRUE(chart(report, "map-1")["caption"].get<std::string>().ends_with("0 this, 1 that."));
+  // Two modes have no mean over other axes.
+  EXPECT_EQ(report.dump().find("\"heat-1\""), std::string::npos);
+  EXPECT_NE(report.dump().find("\"heat-0\""), std::string::npos);
   // The fourth point has no value.
   EXPECT_EQ(map["cells"], (Json{{2, 0, 0.0}, {3, 0, 1.0}, {2, 1, 2.0}, {0, 0, 4.0}, {1, 0, 5.0}, {0, 1, 6.0}, {1, 1, 7.0}}));
 }
