@@ -13,12 +13,11 @@
 #include "core/text/param_rows.hpp"
 #include "tools/results/result_sink.hpp"
 #include "topologies/builders.hpp"
+#include "workloads/decentralized/site_ranks.hpp"
 
 namespace weft {
 
 namespace {
-
-constexpr double bits_per_byte = 8;
 
 constexpr std::array site_world_rows = {
     param<&SiteWorld::exchange>({.name = "exchange",
@@ -102,8 +101,20 @@ constexpr std::array site_world_rows = {
                                           .default_text = "0",
                                           .minimum = "0",
                                           .maximum = "1",
-                                          .meaning = "Of a node to leave before a round, and be back after it.",
+                                          .meaning = "Of a node to leave before a round.",
                                           .origin = "closed forms know no churn"}),
+    param<&SiteWorld::away_rounds>({.name = "awayRounds",
+                                    .default_text = "1",
+                                    .minimum = "1",
+                                    .maximum = "1000000",
+                                    .meaning = "Rounds that who left is away; back again, it first fetches the whole model.",
+                                    .origin = "the shortest"}),
+    param<&SiteWorld::leave_timeout_s>({.name = "leaveTimeout",
+                                        .default_text = "6",
+                                        .minimum = "0",
+                                        .maximum = "86400",
+                                        .meaning = "Seconds that others wait in vain in the round in which somebody left.",
+                                        .origin = "INTELLECT-1 (arXiv 2412.01152) drops a node that has been silent for 6 s"}),
     param<&SiteWorld::rounds>({.name = "rounds",
                                .default_text = "2",
                                .minimum = "1",
@@ -135,7 +146,7 @@ class SiteTopology {
     const bool has_region_server =
         training_.method == SiteMethod::hierarchical && training_.regional_exchange == SiteExchange::star;
     const double regional_s = has_regions_ ? seconds(in_.regional_latency) : 0;
-    const double latency_s = std::max(seconds(in_.latency_ms), regional_s);
+    const double latency_s = seconds(in_.latency_ms);
     std::uint32_t sites = nodes();
     std::string fabric = fmt::format("hosts=1 gpus_per_host=1 nics_per_host=1 nic_rate={}", rate(endless_mbps()));
     if (has_regions_) {
@@ -252,41 +263,115 @@ TimedRounds run_rounds(const SiteTrainingSettings& training, const ParamSet& top
   return {summary.mean_iteration_s, compute_s(*workload), workload->rank_count, summary.fingerprint};
 }
 
+/// Of nodes times rounds.
+double share_there(const SiteRanks& ranks, std::uint32_t from_round, std::uint32_t to_round) {
+  std::uint64_t there = 0;
+  std::uint64_t all = 0;
+  for (std::uint32_t region = 0; region < ranks.regions(); ++region) {
+    for (std::uint32_t i = 0; i < ranks.region_size(); ++i) {
+      for (std::uint32_t round = from_round; round < to_round; ++round, ++all) there += ranks.is_there(region, i, round) ? 1 : 0;
+    }
+  }
+  return static_cast<double>(there) / static_cast<double>(all);
+}
+
+double bits_of_value(SitePrecision precision) {
+  constexpr std::array<double, 3> bits = {16, 8, 4};
+  return bits[static_cast<std::size_t>(precision)];
+}
+
+/// What the simulated world has no place for.
+void check_simulated(const DecentralizedSettings& settings, const DecentralizedForecast& forecast, const SiteWorld& world,
+                     const SourcePlace& place) {
+  const auto refuse = [&](const std::string& what, std::string help) {
+    fail("bad-plan", fmt::format("{} cannot be simulated", what), place, std::move(help));
+  };
+  // Of multi_site, where nodes or regions are sites.
+  constexpr double sites_max = 1024;
+  const double nodes_max = sites_max * (forecast.has_regions ? settings.nodes_per_group : 1);
+  if (static_cast<double>(settings.nodes) > nodes_max && forecast.mode != DecentralizedMode::pipeline)
+    refuse(fmt::format("numNodes = {}", settings.nodes), fmt::format("numNodes is at most {:g}: {:g} sites", nodes_max, sites_max));
+  constexpr double latency_max_ms = 10'000;
+  if (settings.latency_ms > latency_max_ms)
+    refuse(fmt::format("latencyMs = {:g}", settings.latency_ms), fmt::format("latencyMs is at most {:g}", latency_max_ms));
+  constexpr double regional_latency_max_ms = 1000;
+  if (forecast.has_regions && settings.regional_latency > std::min(settings.latency_ms, regional_latency_max_ms)) {
+    refuse(fmt::format("regionalLatency = {:g} beside latencyMs = {:g}", settings.regional_latency, settings.latency_ms),
+           fmt::format("regionalLatency is at most latencyMs and {:g}", regional_latency_max_ms));
+  }
+  if (world.fragments > settings.inner_steps)
+    refuse(fmt::format("fragments = {}", world.fragments),
+           fmt::format("fragments is at most {:g}, as innerSteps says", settings.inner_steps));
+  if (world.leave_probability > 0 && forecast.mode == DecentralizedMode::pipeline)
+    refuse("leaveProbability in mode B", "leave it at 0: without a stage there is no pipeline");
+  if (settings.zero_bubble) refuse("zeroBubble", "leave it off; weft schedule and plans have zero-bubble schedules");
+  if (settings.strategy != StragglerStrategy::none)
+    refuse("stragglerStrategy", "leave it at none: in the simulation all wait for the slowest");
+  if (settings.dynamic_local_updates)
+    refuse("dynamicLocalUpdates", "leave it off; across_sites has method=asynchronous with dynamic_steps");
+  if (settings.loss_tolerant) refuse("lossTolerant", "leave it off; packetLoss and congestionControl say what losses do");
+  if (settings.slowest_node != 1) refuse("slowestNode", "leave it at 1; speedSpread draws how fast nodes are");
+}
+
 }  // namespace
 
 ParamTable site_world_params() { return site_world_rows; }
 
+void check_world(const ParamSet& world, DecentralizedMode mode, const SourcePlace& place) {
+  struct Use {
+    std::string_view variable;
+    bool is_used;
+    std::string_view modes;
+  };
+  const bool is_pipeline = mode == DecentralizedMode::pipeline;
+  const bool is_groups = mode == DecentralizedMode::pipeline_groups;
+  const bool some_leave = !world.is_default("leaveProbability");
+  const std::array uses = {
+      Use{"exchange", !is_pipeline, "modes A, A' and C"},
+      Use{"fragments", !is_pipeline, "modes A, A' and C"},
+      Use{"regionalExchange", mode == DecentralizedMode::hierarchical, "mode A'"},
+      Use{"blockingSends", is_pipeline || is_groups, "modes B and C"},
+      Use{"backwardPass", is_pipeline || is_groups, "modes B and C"},
+      Use{"leaderExchanges", is_groups, "mode C"},
+      Use{"awayRounds", some_leave, "worlds with leaveProbability"},
+      Use{"leaveTimeout", some_leave, "worlds with leaveProbability"},
+  };
+  for (const Use& use : uses) {
+    if (use.is_used || world.is_default(use.variable)) continue;
+    fail("unused-setting", fmt::format("{} is of {}, and this is mode {}", use.variable, use.modes, letter_of(mode)), place,
+         "leave it out, or choose that mode");
+  }
+}
+
 SiteTrainingSettings site_settings(const DecentralizedSettings& settings, const DecentralizedForecast& forecast,
                                    const SiteWorld& world, const SourcePlace& place) {
+  check_simulated(settings, forecast, world, place);
   SiteTrainingSettings training;
   constexpr std::array methods = {SiteMethod::diloco, SiteMethod::hierarchical, SiteMethod::pipeline, SiteMethod::pipeline_groups};
   training.method = methods[static_cast<std::size_t>(forecast.mode)];
-  // Of multi_site, where nodes or regions are sites.
-  constexpr double sites_max = 1024;
-  const double nodes_max = sites_max * (settings.is_hierarchical ? settings.nodes_per_group : 1);
-  if (static_cast<double>(settings.nodes) > nodes_max) {
-    fail("bad-plan", fmt::format("numNodes = {} cannot be simulated", settings.nodes), place,
-         fmt::format("numNodes is at most {:g}: {:g} sites", nodes_max, sites_max));
-  }
   training.nodes = static_cast<std::uint32_t>(settings.nodes);
   training.inner_steps = whole(settings.inner_steps, "innerSteps", place);
   training.step_time = Duration::from_seconds(forecast.of("T_comp"));
   training.parameters = settings.parameters * 1e9;
-  training.compression = settings.compression;
-  const double exchanged_bits = forecast.of("V_bits");
-  training.bits = std::isnan(exchanged_bits) ? 16 : exchanged_bits * settings.compression / training.parameters;
+  training.bits = bits_of_value(settings.precision);
+  training.model_bits = training.bits;
+  const double whole_bits = training.parameters * training.bits;
+  if (const double exchanged_bits = forecast.of("V_bits"); !std::isnan(exchanged_bits))
+    training.compression = whole_bits / exchanged_bits;
   training.exchange = world.exchange;
   training.fragments = world.fragments;
   training.layers = whole(settings.layers, "layers", place);
   training.speed_spread = world.speed_spread;
   training.leave_probability = world.leave_probability;
+  training.away_steps = world.away_rounds;
+  training.leave_timeout = Duration::from_seconds(world.leave_timeout_s);
   training.seed = world.seed;
   training.overlap_steps = settings.is_streaming && forecast.mode != DecentralizedMode::pipeline ? training.inner_steps : 0;
   if (forecast.mode == DecentralizedMode::hierarchical) {
     training.group = whole(settings.nodes_per_group, "nodesPerGroup", place);
     training.regional_steps = whole(settings.regional_steps, "regionalSteps", place);
     training.regional_exchange = world.regional_exchange;
-    training.regional_compression = settings.regional_compression;
+    training.regional_compression = whole_bits / forecast.of("V_regional_bits");
     if (training.nodes % training.group != 0) {
       fail("bad-plan", fmt::format("numNodes = {} are no regions of nodesPerGroup = {}", training.nodes, training.group), place,
            "nodesPerGroup divides numNodes where it is simulated");
@@ -296,12 +381,9 @@ SiteTrainingSettings site_settings(const DecentralizedSettings& settings, const 
     training.stages = static_cast<std::uint32_t>(forecast.of("S"));
     training.micro_batches = whole(settings.micro_batches, "microBatches", place);
     training.activation_bytes = forecast.of("A") / settings.micro_batches;
-    training.backward = world.backward_pass;
+    training.backward = world.backward_pass || settings.sends_gradients_back;
     training.blocking_sends = world.blocking_sends;
     training.leader_exchanges = world.leader_exchanges;
-    if (settings.zero_bubble)
-      fail("bad-plan", "zeroBubble cannot be simulated here", place,
-           "leave it off; weft schedule and plans have zero-bubble schedules");
   }
   // Without an exchange a round is a step.
   if (forecast.mode == DecentralizedMode::pipeline) training.inner_steps = 1;
@@ -322,9 +404,11 @@ SiteSimulation simulate_sites(const DecentralizedSettings& settings, const Decen
   result.formula_s = forecast.of(result.quantity);
   result.simulated_s = (both.time_s - first.time_s) / world.rounds;
   result.formula_utilisation = forecast.of("utilisation");
-  const double nodes = forecast.of("nodes_used");
+  const SiteRanks ranks(training);
+  const double nodes = static_cast<double>(ranks.regions()) * ranks.region_size();
   result.simulated_utilisation = (both.computing_s - first.computing_s) / world.rounds / (nodes * result.simulated_s);
-  result.effective_days = forecast.of("T_effective") * result.simulated_s / result.formula_s;
+  result.effective_days =
+      forecast.of("T_effective") * result.simulated_s / result.formula_s / share_there(ranks, ranks.rounds() / 2, ranks.rounds());
   result.ranks = both.ranks;
   result.fingerprint = first.fingerprint + both.fingerprint;
   return result;

@@ -42,12 +42,17 @@ struct SiteWorld {
   double latency_spread = 0;
   double speed_spread = 0;
   double leave_probability = 0;
+  std::uint32_t away_rounds = 1;
+  double leave_timeout_s = 6;
   std::uint32_t rounds = 2;
   std::uint64_t seed = 1;
 };
 
 /// Parameter table "sites".
 ParamTable site_world_params();
+
+/// Throws InputError [unused-setting] where `world`, of table "sites", says what the mode has not.
+void check_world(const ParamSet& world, DecentralizedMode mode, const SourcePlace& place);
 
 struct SiteSimulation {
   std::string_view quantity;  ///< of closed forms: "T_outer", "T_global_cycle" or "T_step"

@@ -38,6 +38,7 @@ ProjectedSites projected_sites(const DecentralizedFlags& flags, const RunOptions
   const auto settings = filled<DecentralizedSettings>(projected.forms);
   projected.forecast = forecast_decentralized(settings, flags.as == "seed", SourcePlace::named("--set"));
   if (!flags.simulate) return projected;
+  check_world(projected.world, projected.forecast.mode, SourcePlace::named("--set"));
   projected.simulation =
       simulate_sites(settings, projected.forecast, filled<SiteWorld>(projected.world), SourcePlace::named("--simulate"), options);
   return projected;

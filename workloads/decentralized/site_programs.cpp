@@ -13,6 +13,8 @@ namespace {
 
 using After = SiteScript::After;
 
+constexpr double bits_per_byte = 8;
+
 /// What messages are for, in their tags.
 enum class Purpose : std::uint32_t { up, down, global_up, global_down, broadcast, model, forward, back };
 constexpr std::uint32_t purposes = 8;
@@ -20,8 +22,10 @@ constexpr std::uint32_t purposes = 8;
 std::uint32_t tag_of(Purpose purpose, std::uint32_t exchange = 0) {
   return exchange * purposes + static_cast<std::uint32_t>(purpose);
 }
-constexpr SiteTags tags_of(std::uint32_t exchange) { return {exchange * purposes, exchange * purposes + 1}; }
-constexpr SiteTags global_tags_of(std::uint32_t exchange) { return {exchange * purposes + 2, exchange * purposes + 3}; }
+SiteTags tags_of(std::uint32_t exchange) { return {tag_of(Purpose::up, exchange), tag_of(Purpose::down, exchange)}; }
+SiteTags global_tags_of(std::uint32_t exchange) {
+  return {tag_of(Purpose::global_up, exchange), tag_of(Purpose::global_down, exchange)};
+}
 
 void append(After& to, const After& more) { to.insert(to.end(), more.begin(), more.end()); }
 
@@ -55,7 +59,6 @@ void take_due(std::vector<Pending>& pending, std::uint64_t step, After& waits) {
 // --- What all share ---
 
 Bytes SitePrograms::part_of(double bits, std::uint32_t part) const {
-  constexpr double bits_per_byte = 8;
   const auto whole = static_cast<std::int64_t>(std::ceil(bits / bits_per_byte));
   const std::int64_t count = parts();
   return Bytes::of(whole * (part + 1) / count - whole * part / count);
@@ -63,7 +66,7 @@ Bytes SitePrograms::part_of(double bits, std::uint32_t part) const {
 
 Bytes SitePrograms::model_bytes() const {
   const double share = in_.method == SiteMethod::pipeline_groups ? in_.stages : 1;
-  return Bytes::of(static_cast<std::int64_t>(std::ceil(in_.exchange_bits(1) / share / 8)));
+  return Bytes::of(static_cast<std::int64_t>(std::ceil(in_.parameters * in_.model_bits / share / bits_per_byte)));
 }
 
 std::uint64_t SitePrograms::step_of(std::uint32_t part) const {
@@ -128,19 +131,18 @@ bool SitePrograms::some_leave(std::uint32_t region, std::uint32_t round) const {
   return false;
 }
 
-/// Members wait in vain for one that has left.
-After SitePrograms::noticed(SiteScript& script, std::uint32_t region, std::uint32_t round, const After& after) const {
-  if (in_.leave_timeout == Duration::zero() || !some_leave(region, round)) return after;
+/// Members wait in vain for one that has left, in the round's first exchange.
+After SitePrograms::noticed(SiteScript& script, std::uint32_t region, const Moment& at, const After& after) const {
+  if (at.part > 0 || in_.leave_timeout == Duration::zero() || !some_leave(region, at.round)) return after;
   return {script.wait("timeout", in_.leave_timeout, after)};
 }
 
-/// Of a synchronous exchange as one of its members, which notice it themselves if one has left.
-After SitePrograms::exchange(SiteScript& script, SiteExchange how, const SiteParty& party, std::uint32_t region,
-                             std::uint32_t round, Bytes bytes, SiteTags tags, const After& after) const {
-  const After begin = how == SiteExchange::star ? after : noticed(script, region, round, after);
+/// An exchange as one of its members.
+After SitePrograms::exchange(SiteScript& script, SiteExchange how, const SiteParty& party, Bytes bytes, SiteTags tags,
+                             const After& after) const {
   std::optional<std::uint32_t> partner;
   if (how == SiteExchange::gossip) partner = gossip_partners(party.ranks.size(), in_.seed, tags.up)[party.self];
-  return exchange_as_member(script, how, party, partner, bytes, tags, begin);
+  return exchange_as_member(script, how, party, partner, bytes, tags, after);
 }
 
 // --- Nodes ---
@@ -184,34 +186,63 @@ class SitePrograms::Node {
  private:
   bool is_pipeline() const { return in_.method == SiteMethod::pipeline || in_.method == SiteMethod::pipeline_groups; }
 
-  /// Who is back gets the model from the server, or from the first node, which never leaves.
+  /// Who is back gets the model from the server, or from nodes that stayed, in turn.
   bool has_giving_server() const {
     if (in_.method == SiteMethod::hierarchical) return ranks_.has_region_servers();
     return in_.method == SiteMethod::diloco && ranks_.has_server();
+  }
+  /// Nodes of a region, or of groups those of a stage, one of which is this one.
+  std::uint32_t fellows() const { return leave_in_groups() ? ranks_.regions() : ranks_.region_size(); }
+  bool leave_in_groups() const { return in_.method == SiteMethod::pipeline_groups; }
+  std::uint32_t own_index() const { return leave_in_groups() ? region_ : position_; }
+  bool stays(std::uint32_t fellow, std::uint32_t round) const {
+    return leave_in_groups() ? ranks_.is_there(fellow, position_, round) && ranks_.is_there(fellow, position_, round - 1)
+                             : ranks_.is_there(region_, fellow, round) && ranks_.is_there(region_, fellow, round - 1);
+  }
+  bool is_back(std::uint32_t fellow, std::uint32_t round) const {
+    return leave_in_groups() ? ranks_.joins(fellow, position_, round) : ranks_.joins(region_, fellow, round);
+  }
+  SiteAddress address_of(std::uint32_t fellow) const {
+    const std::uint32_t rank = leave_in_groups() ? ranks_.node(fellow, position_) : ranks_.node(region_, fellow);
+    return {0, PeerAddressing::absolute, static_cast<std::int32_t>(rank)};
+  }
+  /// Givers and takers of a round, in turn.
+  struct Gift {
+    std::uint32_t giver;
+    std::uint32_t taker;
+  };
+  std::vector<Gift> gifts(std::uint32_t round) const {
+    std::vector<std::uint32_t> givers;
+    std::vector<Gift> gifts;
+    for (std::uint32_t i = 0; i < fellows(); ++i) {
+      if (stays(i, round)) givers.push_back(i);
+    }
+    for (std::uint32_t i = 0; i < fellows(); ++i) {
+      if (is_back(i, round)) gifts.push_back({givers[gifts.size() % givers.size()], i});
+    }
+    return gifts;
   }
   void join(std::uint32_t round) {
     SiteAddress from;
     if (has_giving_server()) {
       from = all_.region_party(region_, round, position_).server;
-    } else if (in_.method == SiteMethod::pipeline_groups) {
-      from.peer = static_cast<std::int32_t>(ranks_.node(0, position_));
     } else {
-      from.peer = static_cast<std::int32_t>(ranks_.node(region_, 0));
+      for (const Gift& gift : gifts(round)) {
+        if (gift.taker == own_index()) from = address_of(gift.giver);
+      }
     }
     waits_.push_back(script_.receive("model", from, all_.model_bytes(), tag_of(Purpose::model, round)));
   }
   void give_model(std::uint32_t round) {
-    const bool of_groups = in_.method == SiteMethod::pipeline_groups;
-    if (has_giving_server() || (of_groups ? region_ : position_) != 0) return;
+    if (round == 0 || has_giving_server() || in_.leave_probability == 0) return;
+    // With all that exchanges have come to.
     After ready = waits_;
     append(ready, last_);
-    const std::uint32_t others = of_groups ? ranks_.regions() : ranks_.region_size();
-    for (std::uint32_t i = 1; i < others; ++i) {
-      const std::uint32_t region = of_groups ? i : region_;
-      const std::uint32_t position = of_groups ? position_ : i;
-      if (!ranks_.joins(region, position, round)) continue;
-      const SiteAddress to{0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(region, position))};
-      script_.send("model", to, all_.model_bytes(), tag_of(Purpose::model, round), ready);
+    for (const After& done : part_done_) append(ready, done);
+    for (const After& done : global_done_) append(ready, done);
+    for (const Gift& gift : gifts(round)) {
+      if (gift.giver == own_index())
+        script_.send("model", address_of(gift.taker), all_.model_bytes(), tag_of(Purpose::model, round), ready);
     }
   }
 
@@ -220,20 +251,23 @@ class SitePrograms::Node {
     const std::uint64_t end = begin + in_.inner_steps;
     std::set<std::uint64_t> cuts = {end};
     for (std::uint32_t part = 0; part < in_.fragments; ++part) cuts.insert(begin + all_.step_of(part));
-    for (const Pending& one : pending_) {
-      if (one.due > begin && one.due < end) cuts.insert(one.due);
-    }
+    const auto cut_at_dues = [&](std::uint64_t now) {
+      for (const Pending& one : pending_) {
+        if (one.due > now && one.due < end) cuts.insert(one.due);
+      }
+    };
+    cut_at_dues(begin);
     std::uint64_t at = begin;
     std::uint32_t part = 0;
     for (auto cut = cuts.begin(); cut != cuts.end(); ++cut) {
       compute(at, *cut);
       at = *cut;
       for (; part < in_.fragments && begin + all_.step_of(part) == at; ++part) {
-        part_done_[part] = exchanged(round, part, at);
+        part_done_[part] = exchanged({round, part, at});
         pending_.push_back({at + in_.overlap_steps, part_done_[part]});
-        if (pending_.back().due > at && pending_.back().due < end) cuts.insert(pending_.back().due);
       }
       take_due(pending_, at, waits_);
+      cut_at_dues(at);
     }
   }
 
@@ -271,7 +305,9 @@ class SitePrograms::Node {
     if (in_.inner_steps > 1) run("steps", step_time_ * static_cast<std::int64_t>(in_.inner_steps - 1), {});
     for (std::uint32_t layer = layers; layer-- > 0;) {
       next("backward", layer > 0 ? 2 : 1, {});
-      layer_waits_[layer] = exchanged(round, layers - 1 - layer, 0);
+      const std::uint32_t part = layers - 1 - layer;
+      part_done_[part] = exchanged({round, part, 0});
+      layer_waits_[layer] = part_done_[part];
     }
   }
 
@@ -337,46 +373,49 @@ class SitePrograms::Node {
 
   /// Begins with all that the node has done so far, and with what the part's exchange before came
   /// to: a change is one from there.
-  After exchanged(std::uint32_t round, std::uint32_t part, std::uint64_t step) {
+  After exchanged(const Moment& at) {
     After after = last_;
-    append(after, part_done_[part]);
+    append(after, part_done_[at.part]);
     if (is_pipeline()) {
       append(after, waits_);
       append(after, hold_);
     }
-    const std::uint32_t number = all_.exchange_number(round, part);
+    const SiteTags tags = tags_of(all_.exchange_number(at));
     const double bits = in_.exchange_bits(in_.compression);
     if (in_.method == SiteMethod::pipeline) return {};
-    if (in_.method == SiteMethod::pipeline_groups) {
-      if (in_.leader_exchanges && position_ > 0) return {};
-      const double share = in_.leader_exchanges ? 1 : in_.stages;
-      return all_.exchange(script_, in_.exchange, all_.stage_party(position_, round, region_), region_, round,
-                           all_.part_of(bits / share, part), tags_of(number), after);
+    if (in_.method == SiteMethod::hierarchical) return exchanged_in_region(at, after);
+    if (in_.exchange != SiteExchange::star && !is_idle_stage()) after = all_.noticed(script_, region_, at, after);
+    if (in_.method == SiteMethod::diloco) {
+      return all_.exchange(script_, in_.exchange, all_.region_party(0, at.round, position_), all_.part_of(bits, at.part), tags,
+                           after);
     }
-    if (in_.method == SiteMethod::hierarchical) return exchanged_in_region(round, part, step, after);
-    return all_.exchange(script_, in_.exchange, all_.region_party(0, round, position_), 0, round, all_.part_of(bits, part),
-                         tags_of(number), after);
+    if (is_idle_stage()) return {};
+    const double share = in_.leader_exchanges ? 1 : in_.stages;
+    return all_.exchange(script_, in_.exchange, all_.stage_party(position_, at.round, region_), all_.part_of(bits / share, at.part),
+                         tags, after);
   }
+  /// Its leader exchanges for it.
+  bool is_idle_stage() const { return in_.method == SiteMethod::pipeline_groups && in_.leader_exchanges && position_ > 0; }
 
-  After exchanged_in_region(std::uint32_t round, std::uint32_t part, std::uint64_t step, const After& after) {
-    const std::uint32_t number = all_.exchange_number(round, part);
-    const SiteParty party = all_.region_party(region_, round, position_);
-    const After done = all_.exchange(script_, in_.regional_exchange, party, region_, round,
-                                     all_.part_of(all_.regional_bits(), part), tags_of(number), after);
-    if (ranks_.has_region_servers() || !ranks_.is_global(round)) return done;
-    const Bytes bytes = all_.part_of(in_.exchange_bits(in_.compression), part);
-    After global = done;
-    if (position_ == 0) {
-      global =
-          all_.exchange(script_, in_.exchange, all_.leader_party(region_), region_, round, bytes, global_tags_of(number), done);
-      if (in_.overlap_steps > 0) {
-        pending_.push_back({step + std::uint64_t{in_.overlap_steps} * in_.regional_steps, global});
-        return done;
-      }
-    } else if (in_.overlap_steps > 0) {
-      return done;
+  After exchanged_in_region(const Moment& at, const After& after) {
+    const std::uint32_t number = all_.exchange_number(at);
+    const SiteParty party = all_.region_party(region_, at.round, position_);
+    const bool has_server = ranks_.has_region_servers();
+    const After done = all_.exchange(script_, in_.regional_exchange, party, all_.part_of(all_.regional_bits(), at.part),
+                                     tags_of(number), has_server ? after : all_.noticed(script_, region_, at, after));
+    if (has_server || !ranks_.is_global(at.round)) return done;
+    const Bytes bytes = all_.part_of(in_.exchange_bits(in_.compression), at.part);
+    const bool is_first = position_ == 0;
+    if (is_first) {
+      After& global = global_done_[at.part];
+      append(global, done);
+      global = all_.exchange(script_, in_.exchange, all_.leader_party(region_), bytes, global_tags_of(number), After(global));
     }
-    return broadcast_along_chain(script_, party, bytes, tag_of(Purpose::broadcast, number), global);
+    if (in_.overlap_steps == 0)
+      return broadcast_along_chain(script_, party, bytes, tag_of(Purpose::broadcast, number),
+                                   is_first ? global_done_[at.part] : done);
+    if (is_first) pending_.push_back({at.step + std::uint64_t{in_.overlap_steps} * in_.regional_steps, global_done_[at.part]});
+    return done;
   }
 
   const SitePrograms& all_;
@@ -406,33 +445,41 @@ RoleDag SitePrograms::region_server(std::uint32_t region) const {
   SiteScript script(budget_);
   std::vector<Pending> pending;
   std::vector<After> global_done(parts());
-  After given;  // what the last round came to
+  std::vector<After> given(parts());  // what the last round came to
   for (std::uint32_t round = 0; round < ranks_.rounds(); ++round) {
+    give_models(script, region, round, given);
     SiteParty party = region_party(region, round, 0);
     party.is_server = true;
-    for (std::uint32_t i = 0; i < ranks_.region_size(); ++i) {
-      if (!ranks_.joins(region, i, round)) continue;
-      script.send("model", {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(region, i))}, model_bytes(),
-                  tag_of(Purpose::model, round), given);
-    }
     for (std::uint32_t part = 0; part < parts(); ++part) {
-      const std::uint32_t number = exchange_number(round, part);
-      const std::uint64_t step = std::uint64_t{round} * in_.inner_steps + step_of(part);
+      const Moment at{round, part, std::uint64_t{round} * in_.inner_steps + step_of(part)};
+      const std::uint32_t number = exchange_number(at);
       const Bytes bytes = part_of(regional_bits(), part);
-      After ready = noticed(script, region, round, gather_as_server(script, party, bytes, tags_of(number).up));
+      After ready = noticed(script, region, at, gather_as_server(script, party, bytes, tags_of(number).up));
       if (ranks_.is_global(round)) {
         After& global = global_done[part];
         append(global, ready);
-        global = exchange(script, in_.exchange, leader_party(region), region, round,
-                          part_of(in_.exchange_bits(in_.compression), part), global_tags_of(number), After(global));
-        pending.push_back({step + std::uint64_t{in_.overlap_steps} * in_.regional_steps, global});
+        global = exchange(script, in_.exchange, leader_party(region), part_of(in_.exchange_bits(in_.compression), part),
+                          global_tags_of(number), After(global));
+        pending.push_back({at.step + std::uint64_t{in_.overlap_steps} * in_.regional_steps, global});
       }
-      take_due(pending, step, ready);
+      take_due(pending, at.step, ready);
       send_to_members(script, party, bytes, tags_of(number).down, ready);
-      given = ready;
+      given[part] = ready;
     }
   }
   return script.finish();
+}
+
+/// To those that are back, with all that exchanges have come to.
+void SitePrograms::give_models(SiteScript& script, std::uint32_t region, std::uint32_t round,
+                               const std::vector<After>& given) const {
+  After ready;
+  for (const After& one : given) append(ready, one);
+  for (std::uint32_t i = 0; i < ranks_.region_size(); ++i) {
+    if (!ranks_.joins(region, i, round)) continue;
+    script.send("model", {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(region, i))}, model_bytes(),
+                tag_of(Purpose::model, round), ready);
+  }
 }
 
 RoleDag SitePrograms::server() const {
@@ -445,25 +492,21 @@ RoleDag SitePrograms::server() const {
   const bool of_regions = in_.method == SiteMethod::hierarchical;
   const std::uint32_t stages = of_groups && !in_.leader_exchanges ? in_.stages : 1;
   const double bits = in_.exchange_bits(in_.compression) / stages;
-  After given;
+  std::vector<After> given(parts());
   for (std::uint32_t round = 0; round < ranks_.rounds(); ++round) {
-    for (std::uint32_t i = 0; in_.method == SiteMethod::diloco && i < ranks_.region_size(); ++i) {
-      if (!ranks_.joins(0, i, round)) continue;
-      script.send("model", {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(0, i))}, model_bytes(),
-                  tag_of(Purpose::model, round), given);
-    }
+    if (in_.method == SiteMethod::diloco) give_models(script, 0, round, given);
     if (of_regions && !ranks_.is_global(round)) continue;
     for (std::uint32_t part = 0; part < parts(); ++part) {
-      const std::uint32_t number = exchange_number(round, part);
-      const SiteTags tags = of_regions ? global_tags_of(number) : tags_of(number);
+      const Moment at{round, part, 0};
+      const SiteTags tags = of_regions ? global_tags_of(exchange_number(at)) : tags_of(exchange_number(at));
       for (std::uint32_t stage = 0; stage < stages; ++stage) {
         SiteParty party = of_regions ? leader_party(0) : of_groups ? stage_party(stage, round, 0) : region_party(0, round, 0);
         party.is_server = true;
         party.communicator = 0;
         const After all = gather_as_server(script, party, part_of(bits, part), tags.up);
         // Leaders of regions never leave.
-        given = of_regions ? all : noticed(script, 0, round, all);
-        send_to_members(script, party, part_of(bits, part), tags.down, given);
+        given[part] = of_regions ? all : noticed(script, 0, at, all);
+        send_to_members(script, party, part_of(bits, part), tags.down, given[part]);
       }
     }
   }

@@ -62,10 +62,17 @@ class SitePrograms {
   /// Of groups of pipelines in a round, by one of their stages.
   SiteParty stage_party(std::uint32_t stage, std::uint32_t round, std::uint32_t self) const;
   bool some_leave(std::uint32_t region, std::uint32_t round) const;
-  /// After a timeout, if one has left.
-  SiteScript::After noticed(SiteScript& script, std::uint32_t region, std::uint32_t round, const SiteScript::After& after) const;
-  SiteScript::After exchange(SiteScript& script, SiteExchange how, const SiteParty& party, std::uint32_t region,
-                             std::uint32_t round, Bytes bytes, SiteTags tags, const SiteScript::After& after) const;
+  /// Of an exchange: its round, the part of the parameters, and after which step of all it begins.
+  struct Moment {
+    std::uint32_t round = 0;
+    std::uint32_t part = 0;
+    std::uint64_t step = 0;
+  };
+  SiteScript::After noticed(SiteScript& script, std::uint32_t region, const Moment& at, const SiteScript::After& after) const;
+  SiteScript::After exchange(SiteScript& script, SiteExchange how, const SiteParty& party, Bytes bytes, SiteTags tags,
+                             const SiteScript::After& after) const;
+  void give_models(SiteScript& script, std::uint32_t region, std::uint32_t round,
+                   const std::vector<SiteScript::After>& given) const;
   SiteAddress server_address() const { return {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.server())}; }
 
   std::uint32_t parts() const { return in_.layers > 1 ? in_.layers : in_.fragments; }
@@ -76,7 +83,7 @@ class SitePrograms {
   Bytes model_bytes() const;
   /// After which step of a round a part is exchanged.
   std::uint64_t step_of(std::uint32_t part) const;
-  std::uint32_t exchange_number(std::uint32_t round, std::uint32_t part) const { return round * parts() + part; }
+  std::uint32_t exchange_number(const Moment& at) const { return at.round * parts() + at.part; }
 
   const SiteTrainingSettings& in_;
   const SiteRanks& ranks_;

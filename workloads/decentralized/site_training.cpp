@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
 #include "workloads/dag/limits.hpp"
@@ -33,7 +34,10 @@ class SiteTrainingChecks {
     if (rounds * std::max(in_.fragments, in_.layers) > exchanges_max)
       refuse("too-large", "there are more than 2^28 exchanges", "lower outer_steps, regional_steps, fragments or layers");
     if (in_.step_time.in_s() * in_.inner_steps > op_duration_max.in_s() / slowest)
-      refuse("too-large", "the inner steps of a round take years", "lower step_time or inner_steps");
+      refuse("too-large",
+             fmt::format("the inner steps of a round take more than {}",
+                         to_text(Duration::from_seconds(op_duration_max.in_s() / slowest))),
+             "lower step_time or inner_steps");
     if (in_.exchange_bits(1) / 8 > static_cast<double>(op_size_max.count()) ||
         in_.activation_bytes > static_cast<double>(op_size_max.count())) {
       refuse("too-large", fmt::format("a message would have more than {}", to_text(op_size_max)),
@@ -50,6 +54,9 @@ class SiteTrainingChecks {
   }
 
   void check_method() const {
+    if (in_.regional_compression > 0 && in_.regional_compression < 1)
+      refuse("out-of-range", fmt::format("regional_compression = {:g} makes an exchange larger", in_.regional_compression),
+             "0, as compression, or at least 1");
     if (in_.method == SiteMethod::hierarchical && (in_.group > in_.nodes || in_.nodes % in_.group != 0)) {
       refuse("bad-plan", fmt::format("nodes = {} are no regions of group = {}", in_.nodes, in_.group),
              "group is at most nodes, and divides it");
@@ -96,6 +103,7 @@ class SiteWorkload {
  public:
   SiteWorkload(const SiteTrainingSettings& settings, std::string_view name, const SourcePlace& place)
       : in_(settings),
+        place_(place),
         ranks_(settings),
         workload_(start_workload(name, ranks_.count())),
         communicators_(make_communicators()),
@@ -159,6 +167,12 @@ class SiteWorkload {
   }
 
   void add_role(std::string name, RoleDag dag) {
+    if (workload_.roles.size() == workload_role_count_max) {
+      fail(
+          "too-large", fmt::format("{}: more than {} ranks differ from each other", workload_.name, workload_role_count_max),
+          place_,
+          "give fewer nodes; or leave speed_spread and leave_probability at 0 and exchange not by gossip, so that ranks are alike");
+    }
     workload_.roles.push_back(std::move(dag));
     workload_.role_names.push_back(std::move(name));
   }
@@ -192,11 +206,17 @@ class SiteWorkload {
     }
     const std::uint32_t used = ranks_.regions() * ranks_.region_size();
     if (used < in_.nodes) workload_.assumptions.push_back(fmt::format("{} of {} nodes are left over", in_.nodes - used, in_.nodes));
-    if (in_.leave_probability > 0)
-      workload_.assumptions.push_back(fmt::format("nodes leave {} times in {} rounds", ranks_.departures(), ranks_.rounds()));
+    if (in_.leave_probability > 0) {
+      workload_.assumptions.push_back(fmt::format("departures of {}: {}, in {}",
+                                                  in_.method == SiteMethod::pipeline_groups ? "groups" : "nodes",
+                                                  ranks_.departures(), counted(ranks_.rounds(), "round", "rounds")));
+    }
+    if (in_.method == SiteMethod::pipeline_groups && in_.leader_exchanges)
+      workload_.assumptions.emplace_back("what stages send the first one for an exchange, and it them, is left out");
   }
 
   const SiteTrainingSettings& in_;
+  const SourcePlace& place_;
   SiteRanks ranks_;
   Workload workload_;
   SiteCommunicators communicators_;
@@ -377,7 +397,8 @@ constexpr std::array across_sites_params = {
          .default_text = "1",
          .minimum = "1",
          .maximum = "1000000",
-         .meaning = "Rounds that who left is away; back again, it fetches the whole model first.",
+         .meaning = "Rounds that who left is away; back again, it first fetches the whole model from a parameter server or "
+                    "from one that stayed.",
          .origin = "the shortest"}),
     param<&SiteTrainingSettings::leave_timeout>(
         {.name = "leave_timeout",
@@ -386,47 +407,62 @@ constexpr std::array across_sites_params = {
          .maximum = "86400s",
          .meaning = "How long the others wait in vain in the round in which somebody left.",
          .origin = "INTELLECT-1 (arXiv 2412.01152) drops a node that has been silent for 6 s"}),
+    param<&SiteTrainingSettings::model_bits>(
+        {.name = "model_bits",
+         .default_text = "16",
+         .minimum = "0.01",
+         .maximum = "1024",
+         .meaning = "Of a value of the model that who is back fetches.",
+         .origin = "weights in BF16; with master weights and moments of Adam in FP32 it would be 112"}),
     param<&SiteTrainingSettings::seed>(
         {.name = "seed", .default_text = "1", .meaning = "Of speeds, of who leaves and of gossip.", .origin = "any"}),
 };
 
 /// What is said of other methods than the one that is asked for would be ignored.
-void check_used(const ParamSet& params, SiteMethod method, const SourcePlace& place) {
+void check_used(const ParamSet& params, const SiteTrainingSettings& settings, const SourcePlace& place) {
   struct Use {
     std::string_view param;
     bool is_used;
-    std::string_view of;
+    std::string_view needs;
   };
-  const bool is_hierarchical = method == SiteMethod::hierarchical;
-  const bool is_pipelines = is_of_pipelines(method);
-  const bool has_exchange = method != SiteMethod::pipeline;
+  const bool is_hierarchical = settings.method == SiteMethod::hierarchical;
+  const bool is_pipelines = is_of_pipelines(settings.method);
+  const bool has_exchange = settings.method != SiteMethod::pipeline;
+  const bool is_asynchronous = settings.method == SiteMethod::asynchronous;
+  const bool some_leave = settings.leave_probability > 0;
+  constexpr std::string_view pipelines = "method=pipeline_groups or pipeline";
+  constexpr std::string_view exchanges = "another method than pipeline";
   const std::array uses = {
-      Use{"group", is_hierarchical, "hierarchical"},
-      Use{"regional_steps", is_hierarchical, "hierarchical"},
-      Use{"regional_exchange", is_hierarchical, "hierarchical"},
-      Use{"regional_compression", is_hierarchical, "hierarchical"},
-      Use{"stages", is_pipelines, "pipeline_groups and pipeline"},
-      Use{"micro_batches", is_pipelines, "pipeline_groups and pipeline"},
-      Use{"activation", is_pipelines, "pipeline_groups and pipeline"},
-      Use{"backward", is_pipelines, "pipeline_groups and pipeline"},
-      Use{"blocking_sends", is_pipelines, "pipeline_groups and pipeline"},
-      Use{"leader_exchanges", method == SiteMethod::pipeline_groups, "pipeline_groups"},
-      Use{"dynamic_steps", method == SiteMethod::asynchronous, "asynchronous"},
-      Use{"exchange", has_exchange, "all methods but pipeline"},
-      Use{"parameters", has_exchange, "all methods but pipeline"},
-      Use{"bits", has_exchange, "all methods but pipeline"},
-      Use{"compression", has_exchange, "all methods but pipeline"},
+      Use{"group", is_hierarchical, "method=hierarchical"},
+      Use{"regional_steps", is_hierarchical, "method=hierarchical"},
+      Use{"regional_exchange", is_hierarchical, "method=hierarchical"},
+      Use{"regional_compression", is_hierarchical, "method=hierarchical"},
+      Use{"stages", is_pipelines, pipelines},
+      Use{"micro_batches", is_pipelines, pipelines},
+      Use{"activation", is_pipelines, pipelines},
+      Use{"backward", is_pipelines, pipelines},
+      Use{"blocking_sends", is_pipelines, pipelines},
+      Use{"leader_exchanges", settings.method == SiteMethod::pipeline_groups, "method=pipeline_groups"},
+      Use{"dynamic_steps", is_asynchronous, "method=asynchronous"},
+      Use{"exchange", has_exchange, exchanges},
+      Use{"bits", has_exchange, exchanges},
+      Use{"compression", has_exchange, exchanges},
+      Use{"parameters", has_exchange, exchanges},
+      Use{"away_steps", some_leave, "leave_probability above 0"},
+      Use{"model_bits", some_leave, "leave_probability above 0"},
+      Use{"leave_timeout", some_leave && !is_asynchronous, "leave_probability above 0 and nodes that wait for each other"},
   };
   for (const Use& use : uses) {
     if (use.is_used || params.is_default(use.param)) continue;
-    fail("bad-plan", fmt::format("{}: {} is of method={}", params.module(), use.param, use.of), place,
-         "leave it out, or choose that method");
+    fail("bad-plan", fmt::format("{}: {} needs {}", params.module(), use.param, use.needs), place,
+         "leave it out, or set what it needs");
   }
 }
 
 Workload make_across_sites(const ParamSet& params, const SourcePlace& place) {
-  check_used(params, filled<SiteTrainingSettings>(params).method, place);
-  return site_training(filled<SiteTrainingSettings>(params), params.module(), place);
+  const auto settings = filled<SiteTrainingSettings>(params);
+  check_used(params, settings, place);
+  return site_training(settings, params.module(), place);
 }
 
 }  // namespace

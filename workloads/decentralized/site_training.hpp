@@ -75,7 +75,8 @@ struct SiteTrainingSettings {
   double speed_spread = 0;
   double leave_probability = 0;
   std::uint32_t away_steps = 1;
-  Duration leave_timeout = {};
+  Duration leave_timeout = Duration::s(6);
+  double model_bits = 16;  ///< per value of the model, which who is back fetches
   std::uint64_t seed = 1;
 
   double exchange_bits(double by) const { return parameters * bits / by; }
