@@ -62,7 +62,7 @@ Settings joined(Settings a, const Settings& b) {
 
 const std::vector<Settings> lines = {{},
                                      {"bandwidthMbps=10", "latencyMs=300"},
-                                     {"bandwidthMbps=1000", "latencyMs=1", "innerSteps=10"},
+                                     {"bandwidthMbps=1000", "latencyMs=1", "regionalLatency=1", "innerSteps=10"},
                                      {"bandwidthMbps=10000", "latencyMs=200", "compression=1", "innerSteps=500"},
                                      {"precision=FP8", "localBatch=65536"}};
 
@@ -80,6 +80,7 @@ TEST(SiteSimulations, AreAsClosedFormsSayWhereNodesDoNotWaitForLines) {
         EXPECT_EQ(both.simulation.quantity, is_hierarchical ? "T_global_cycle" : "T_outer");
         EXPECT_NEAR(both.simulation.formula_error(), 0, 0.01);
         EXPECT_NEAR(both.simulation.simulated_utilisation, both.simulation.formula_utilisation, 0.01);
+        EXPECT_LE(both.simulation.simulated_utilisation, 1 + 1e-9);
         if (is_hierarchical) continue;
         EXPECT_NEAR(both.simulation.formula_error(), 0, 1e-6);
       }
@@ -170,6 +171,25 @@ TEST(SiteSimulations, NodesAndLinesThatDiffer) {
   EXPECT_NEAR(streams.simulated_s, computing_s + 2 * volume_s, 1);
   // The model of 288 GB takes 23,040 s to a node that comes back.
   EXPECT_GT(simulate(joined(plain, {"leaveProbability=0.5", "rounds=4"})).simulation.simulated_s, 10'000);
+}
+
+// All but the first of 72 nodes are there in every second round only, so that a run of as many
+// tokens takes 72 / (1 + 71 / 2) times as long, and 6 s of waiting in two rounds are next to nothing.
+TEST(SiteSimulations, NodesThatAreAwayDoNotTrain) {
+  const Settings fast = {"bandwidthMbps=1000000", "latencyMs=0", "streamingEnabled=false", "innerSteps=1000", "rounds=8"};
+  const SiteSimulation all = simulate(fast).simulation;
+  const SiteSimulation some = simulate(joined(fast, {"leaveProbability=1"})).simulation;
+  EXPECT_NEAR(some.effective_days / all.effective_days, 72 / (1 + 71 / 2.0), 0.01);
+  EXPECT_NEAR(some.simulated_utilisation, (1 + 71 / 2.0) / 72, 0.01);
+}
+
+// One exchange among regions after the other: 4 regions' leaders go around a ring in 6 steps.
+TEST(SiteSimulations, ExchangesAmongRegionsAreInTurn) {
+  const Both both = simulate({"numNodes=16", "hierarchicalEnabled=true", "nodesPerGroup=4", "regionalExchange=ring",
+                              "exchange=ring", "bandwidthMbps=2", "rounds=3"});
+  const double ring_s = 6 * (both.forecast.of("V_bits") / 4 / 2e6 + 0.05);
+  ASSERT_GT(ring_s, both.forecast.of("T_regional_cycle") * 16);
+  EXPECT_NEAR(both.simulation.simulated_s, ring_s, 0.001 * ring_s);
 }
 
 // Jaghouar et al. 2024, table 2: 10 10^9 parameters as bytes around a ring of 14 nodes, 100 steps
@@ -271,6 +291,20 @@ std::string code_of(const Settings& texts) {
   return error_code_of([&] { simulate(texts); });
 }
 
+TEST(SiteSimulations, SayWhichVariablesAModeHasNot) {
+  const auto code = [](const std::string& variable, const std::string& value, DecentralizedMode mode) {
+    ParamSet world("sites", site_world_params());
+    world.set(variable, value, {});
+    return error_code_of([&] { check_world(world, mode, SourcePlace::named("test")); });
+  };
+  EXPECT_EQ(code("blockingSends", "false", DecentralizedMode::data_parallel), "unused-setting");
+  EXPECT_EQ(code("blockingSends", "false", DecentralizedMode::pipeline), "");
+  EXPECT_EQ(code("exchange", "ring", DecentralizedMode::pipeline), "unused-setting");
+  EXPECT_EQ(code("regionalExchange", "ring", DecentralizedMode::hierarchical), "");
+  EXPECT_EQ(code("leaderExchanges", "false", DecentralizedMode::pipeline), "unused-setting");
+  EXPECT_EQ(code("leaveTimeout", "1", DecentralizedMode::data_parallel), "unused-setting");
+}
+
 TEST(SiteSimulations, SayWhatCannotBeSimulated) {
   EXPECT_EQ(code_of({"innerSteps=1.5"}), "bad-plan");
   EXPECT_EQ(code_of({"numNodes=100000"}), "bad-plan");
@@ -278,6 +312,12 @@ TEST(SiteSimulations, SayWhatCannotBeSimulated) {
   EXPECT_EQ(code_of({"parameters=300", "zeroBubble=true"}), "bad-plan");
   EXPECT_EQ(code_of({"numNodes=1025"}), "bad-plan");
   EXPECT_EQ(code_of({"fragments=200"}), "bad-plan");
+  EXPECT_EQ(code_of({"hierarchicalEnabled=true", "latencyMs=10"}), "bad-plan");
+  EXPECT_EQ(code_of({"stragglerStrategy=backup"}), "bad-plan");
+  EXPECT_EQ(code_of({"dynamicLocalUpdates=true"}), "bad-plan");
+  EXPECT_EQ(code_of({"lossTolerant=true"}), "bad-plan");
+  EXPECT_EQ(code_of({"slowestNode=0.5"}), "bad-plan");
+  EXPECT_EQ(code_of({"parameters=300", "numNodes=5", "leaveProbability=0.1"}), "bad-plan");
 }
 
 }  // namespace

@@ -219,7 +219,68 @@ TEST(SiteTraining, NodesLeaveAndComeBack) {
   EXPECT_NEAR(static_cast<double>(8 * 200 - rounds), static_cast<double>(models), 7);
   // Some round in which one leaves: 1 - (10 / 11)^7 of them.
   EXPECT_NEAR(static_cast<double>(timeouts), 199 * (1 - std::pow(10 / 11.0, 7)), 30);
-  EXPECT_NE(workload.assumptions.back().find("nodes leave"), std::string::npos);
+  EXPECT_EQ(workload.assumptions.back(), fmt::format("departures of nodes: {}, in 200 rounds", 8 * 200 - rounds));
+}
+
+// Others wait in vain once a round, however many fragments there are: in round 1 all but the first
+// node are gone.
+TEST(SiteTraining, DeparturesAreNoticedOnceARound) {
+  for (const Settings& more : {Settings{}, Settings{{"fragments", "4"}}, Settings{{"layers", "4"}}}) {
+    Settings settings = small({{"outer_steps", "2"}, {"leave_probability", "1"}});
+    settings.insert(settings.end(), more.begin(), more.end());
+    const Workload workload = make(settings);
+    int timeouts = 0;
+    for (const RoleDag& dag : workload.roles) {
+      for (std::uint32_t i = 0; i < dag.size(); ++i) timeouts += dag.name(OpId(i)).starts_with("timeout") ? 1 : 0;
+    }
+    EXPECT_EQ(timeouts, 1);
+  }
+}
+
+// Who stayed gives the model once the averages of both layers have come: a ring of three takes four
+// receives for each.
+TEST(SiteTraining, ModelsAreGivenWithWhatExchangesCameTo) {
+  const Workload workload = make(small({{"nodes", "3"},
+                                        {"exchange", "ring"},
+                                        {"inner_steps", "1"},
+                                        {"layers", "2"},
+                                        {"leave_probability", "0.5"},
+                                        {"outer_steps", "20"}}));
+  int given = 0;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const RoleDag& dag = workload.dag_of(RankId(rank));
+    std::string last_receive;
+    for (std::uint32_t i = 0; i < dag.size(); ++i) {
+      const std::string name(dag.name(OpId(i)));
+      if (name.starts_with("ring.receive")) last_receive = name;
+      if (!name.starts_with("model") || dag.kind(OpId(i)) != OpKind::send || last_receive.empty()) continue;
+      ++given;
+      EXPECT_TRUE(template_testing::follows(dag, name, last_receive)) << name << " " << last_receive;
+    }
+  }
+  EXPECT_GT(given, 0);
+}
+
+// Two regions of a node each: what came of fragment 0 of the fourth round, exchanged among regions
+// after step 350, is waited for 5 x 4 steps later.
+TEST(SiteTraining, ExchangesAmongRegionsAreWaitedForInTheirWindow) {
+  const Workload workload = make({{"method", "hierarchical"},
+                                  {"nodes", "2"},
+                                  {"group", "1"},
+                                  {"regional_exchange", "ring"},
+                                  {"exchange", "ring"},
+                                  {"inner_steps", "100"},
+                                  {"step_time", "1s"},
+                                  {"overlap_steps", "5"},
+                                  {"regional_steps", "4"},
+                                  {"fragments", "2"}});
+  std::vector<double> ends;
+  double at = 0;
+  const RoleDag& leader = workload.roles[0];
+  for (std::uint32_t i = 0; i < leader.size(); ++i) {
+    if (leader.kind(OpId(i)) == OpKind::compute) ends.push_back(at += leader.op(OpId(i)).duration.in_s());
+  }
+  for (const double end : {305.0, 350.0, 355.0, 370.0, 400.0}) EXPECT_NE(std::ranges::find(ends, end), ends.end()) << end;
 }
 
 TEST(SiteTraining, EveryCombinationIsAWorkloadWhoseMessagesMatch) {
@@ -262,8 +323,13 @@ TEST(SiteTraining, SaysWhatIsWrong) {
   EXPECT_HAS(errors({{"fragments", "5"}}), "fragments = 5 are more than inner_steps = 4 [bad-plan]");
   EXPECT_HAS(errors({{"overlap_steps", "5"}}), "overlap_steps = 5 are more than inner_steps = 4 [bad-plan]");
   EXPECT_HAS(errors({{"layers", "2"}, {"fragments", "2"}}), "[bad-plan]");
-  EXPECT_HAS(errors({{"stages", "3"}}), "stages is of method=pipeline_groups and pipeline [bad-plan]");
-  EXPECT_HAS(errors({{"dynamic_steps", "true"}}), "dynamic_steps is of method=asynchronous [bad-plan]");
+  EXPECT_HAS(errors({{"stages", "3"}}), "stages needs method=pipeline_groups or pipeline [bad-plan]");
+  EXPECT_HAS(errors({{"dynamic_steps", "true"}}), "dynamic_steps needs method=asynchronous [bad-plan]");
+  EXPECT_HAS(errors({{"away_steps", "3"}}), "away_steps needs leave_probability above 0 [bad-plan]");
+  EXPECT_HAS(errors({{"method", "hierarchical"}, {"group", "4"}, {"regional_compression", "0.5"}}), "[out-of-range]");
+  EXPECT_HAS(
+      errors({{"nodes", "65000"}, {"method", "hierarchical"}, {"group", "1"}, {"speed_spread", "0.1"}, {"outer_steps", "1"}}),
+      "more than 65535 ranks differ");
   EXPECT_HAS(errors({{"inner_steps", "0"}}), "[out-of-range]");
   EXPECT_HAS(errors({{"nodes", "0"}}), "[out-of-range]");
   EXPECT_HAS(errors({{"outer_steps", "1000000"}, {"exchange", "ring"}}), "[too-large]");
