@@ -206,7 +206,7 @@ TEST(Threads, AFlowList) {
   expect_one_result(flags);
 }
 
-// Regions of nodes that differ, leave and come back, on lines that differ, lose packets and are late.
+// Regions of nodes that differ, leave and come back, on lines that differ and lose packets.
 TEST(Threads, TrainingAcrossSites) {
   const ScratchFolder folder;
   RunFlags flags;

@@ -174,7 +174,7 @@ TEST(SiteSimulations, NodesAndLinesThatDiffer) {
 }
 
 // All but the first of 72 nodes are there in every second round only, so that a run of as many
-// tokens takes 72 / (1 + 71 / 2) times as long, and 6 s of waiting in two rounds are next to nothing.
+// tokens takes 72 / (1 + 71 / 2) times as long; 6 s of waiting in two rounds are next to nothing.
 TEST(SiteSimulations, NodesThatAreAwayDoNotTrain) {
   const Settings fast = {"bandwidthMbps=1000000", "latencyMs=0", "streamingEnabled=false", "innerSteps=1000", "rounds=8"};
   const SiteSimulation all = simulate(fast).simulation;
