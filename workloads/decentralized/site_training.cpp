@@ -111,6 +111,12 @@ class SiteWorkload {
         programs_(settings, ranks_, communicators_, budget_) {}
 
   Workload make() {
+    if (!ranks_.are_alike() && ranks_.count() > workload_role_count_max) {
+      fail(
+          "too-large", fmt::format("{}: more than {} ranks differ from each other", workload_.name, workload_role_count_max),
+          place_,
+          "give fewer nodes; or leave speed_spread and leave_probability at 0 and exchange not by gossip, so that ranks are alike");
+    }
     workload_.role_of.assign(workload_.rank_count, 0);
     add_nodes();
     for (std::uint32_t region = 0; ranks_.has_region_servers() && region < ranks_.regions(); ++region) {
@@ -167,12 +173,6 @@ class SiteWorkload {
   }
 
   void add_role(std::string name, RoleDag dag) {
-    if (workload_.roles.size() == workload_role_count_max) {
-      fail(
-          "too-large", fmt::format("{}: more than {} ranks differ from each other", workload_.name, workload_role_count_max),
-          place_,
-          "give fewer nodes; or leave speed_spread and leave_probability at 0 and exchange not by gossip, so that ranks are alike");
-    }
     workload_.roles.push_back(std::move(dag));
     workload_.role_names.push_back(std::move(name));
   }
@@ -201,8 +201,8 @@ class SiteWorkload {
   void add_notes() {
     const std::uint32_t servers = (ranks_.has_server() ? 1 : 0) + (ranks_.has_region_servers() ? ranks_.regions() : 0);
     if (servers > 0) {
-      workload_.assumptions.push_back(fmt::format("{} of {} ranks {} a parameter server, which computes nothing", servers,
-                                                  workload_.rank_count, servers == 1 ? "is" : "are each"));
+      workload_.assumptions.push_back(fmt::format("{} of {} ranks {} a parameter server, whose time is all exposed communication",
+                                                  servers, workload_.rank_count, servers == 1 ? "is" : "are each"));
     }
     const std::uint32_t used = ranks_.regions() * ranks_.region_size();
     if (used < in_.nodes) workload_.assumptions.push_back(fmt::format("{} of {} nodes are left over", in_.nodes - used, in_.nodes));
