@@ -82,6 +82,7 @@ std::size_t SwitchOperation::member_at(NodeId endpoint) const {
 SwitchOperations::SwitchOperations(const Topology& topology, const FlowSettings& settings)
     : topology_(topology),
       link_delays_(topology, settings.switching_delay, settings.forwarding),
+      wide_area_(topology, settings.wide_area, settings.switching_delay, settings.wire_format.wire_per_content()),
       reducing_(settings.reducing_switches),
       gpudirect_(settings.gpudirect),
       seed_(settings.path_rule.seed) {
@@ -144,6 +145,11 @@ SwitchOperations::Added SwitchOperations::add(SwitchOperationKind kind, std::vec
     const bool is_top = branch.parent == SwitchTree::none;
     rise[i] = link_delays_.of(branch.up).fixed + (is_top ? Duration::zero() : rise[branch.parent]);
     fall[i] = link_delays_.of(back).fixed + (is_top ? Duration::zero() : fall[branch.parent]);
+  }
+  if (wide_area_.limit(operation.links)) {
+    return {NodeId::none(),
+            "lines between sites are on the way, where packets are lost or late or TCP has a limit: switches speak "
+            "no TCP"};
   }
   Duration slowest_rise;
   std::map<NodeId, Duration> fall_of;

@@ -16,6 +16,8 @@
 //   all_gather       of all members together  S m/n                      S, one's own part as well
 //   reduce           of every member          S                          S towards the root
 //   broadcast        of the root              S from the root            S, but not to the root
+// No operation crosses lines between sites that lose packets or delay messages, or on which TCP has
+// a limit (network/wide_area): switches speak no TCP.
 // Inside a host an all_reduce loads a link as reduce_scatter and all_gather together. Sources,
 // delays and limits: docs/internals/flow_mode.md.
 //
@@ -38,6 +40,7 @@
 #include "core/values/units.hpp"
 #include "network/flow/flow_settings.hpp"
 #include "network/routing/hop_weights.hpp"
+#include "network/wide_area/wide_area_paths.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -90,6 +93,7 @@ class SwitchOperations {
 
   const Topology& topology_;
   LinkDelays link_delays_;
+  WideAreaPaths wide_area_;
   ReducingSwitches reducing_;
   bool gpudirect_;
   std::uint64_t seed_;

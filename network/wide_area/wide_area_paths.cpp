@@ -50,6 +50,14 @@ WideAreaPaths::WideAreaPaths(const Topology& topology, const WideAreaSettings& s
       std::ranges::any_of(topology.wide_area_lines(), [](const auto& line) { return line.second.jitter > Duration::zero(); });
 }
 
+bool WideAreaPaths::limit(std::span<const LinkId> links) const {
+  return std::ranges::any_of(links, [this](const LinkId& link) {
+    const std::optional<WideAreaRate> alone = rate({&link, 1}, {});
+    return alone &&
+           (alone->cap_bps < std::numeric_limits<double>::infinity() || topology_.wide_area(link)->jitter > Duration::zero());
+  });
+}
+
 std::optional<WideAreaRate> WideAreaPaths::rate(std::span<const LinkId> links, std::span<const double> loads) const {
   if (!act()) return std::nullopt;
   const auto is_line = [this](LinkId link) { return topology_.wide_area(link) != nullptr; };

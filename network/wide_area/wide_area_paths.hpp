@@ -58,6 +58,8 @@ class WideAreaPaths {
   /// Whether what crosses the link is slowed down or delayed.
   bool act_on(LinkId link) const { return act() && topology_.wide_area(link) != nullptr; }
 
+  /// Whether one of the links is a line with a jitter or one on which TCP is limited.
+  bool limit(std::span<const LinkId> links) const;
   /// Nothing where the path crosses no line. `loads`: of what is sent, by link; empty: 1 each.
   std::optional<WideAreaRate> rate(std::span<const LinkId> links, std::span<const double> loads) const;
   /// Of one message over one queue pair; zero where it crosses no line with a jitter.

@@ -71,6 +71,39 @@ TEST(SwitchOperations, TreesTakeSpinesByCapacityWhereAskedFor) {
   }
 }
 
+// Two hosts behind a switch each, and a line between these. An operation of the hosts would cross
+// it; one of two hosts at one of its ends would not.
+std::string objection_to(const WideAreaLine& line, const WideAreaLine& back, const char* control, bool crosses_line) {
+  TopologyBuilder builder("line");
+  std::vector<NodeId> hosts;
+  for (int i = 0; i < 3; ++i) hosts.push_back(builder.add_endpoint(builder.add_host(), NodeKind::host));
+  const NodeId here = builder.add_switch(1);
+  const NodeId there = builder.add_switch(1);
+  for (const auto& [host, at] : {std::pair(0, here), std::pair(1, here), std::pair(2, there)}) {
+    builder.add_cable(hosts.at(static_cast<std::size_t>(host)), at, Bandwidth::gbps(10), Duration::us(1));
+  }
+  builder.set_wide_area(builder.add_cable(here, there, Bandwidth::gbps(1), Duration::ms(20)), line, back);
+  const auto topology = std::move(builder).build(nullptr, SourcePlace::named("test"));
+  FlowSettings settings = settings_with();
+  ParamSet wan("wan", wan_params());
+  wan.set("congestion_control", control, SourcePlace::named("test"));
+  settings.wide_area = WideAreaSettings(wan, 1);
+  SwitchOperations operations(*topology, settings);
+  return operations.add(SwitchOperationKind::all_reduce, {hosts[0], hosts[crosses_line ? 2 : 1]}, NodeId::none(), 0).objection;
+}
+
+TEST(SwitchOperations, CrossNoLinesBetweenSitesThatAct) {
+  const WideAreaLine lossy = {.loss = 0.01, .jitter = {}};
+  const WideAreaLine late = {.loss = 0, .jitter = Duration::ms(1)};
+  EXPECT_NE(objection_to(lossy, {}, "auto", true).find("speak no TCP"), std::string::npos);
+  EXPECT_NE(objection_to({}, lossy, "auto", true), "") << "the result comes back over the line";
+  EXPECT_NE(objection_to(late, {}, "none", true), "");
+  EXPECT_NE(objection_to({}, {}, "cubic", true), "") << "4 MiB in 40 ms are the most";
+  EXPECT_EQ(objection_to({}, {}, "auto", true), "") << "a leased wavelength";
+  EXPECT_EQ(objection_to(lossy, lossy, "none", true), "");
+  EXPECT_EQ(objection_to(lossy, lossy, "auto", false), "") << "it does not cross the line";
+}
+
 TEST(SwitchOperations, LoadTheCablesOfAnNvswitch) {
   const auto topology = built("single_switch", {{"hosts", "1"}, {"gpus_per_host", "4"}, {"nics_per_host", "4"}});
   const std::vector<NodeId> gpus = all_endpoints(*topology);
