@@ -264,7 +264,7 @@ void FlowFabric::move_flows(Time now) {
     if (is_same_way && graph.has_loads(slot, path.loads)) continue;
     const FlowSlot to = model_.move(slot, path.links, path.loads, queue_pair_cap_bps(active, path), now);
     if (has_order(active)) order_.renumber(QueuePairName(active.transfer, queue_pair), slot.index(), to.index());
-    note_flow(to, delay_of(active, path.delay, queue_pair) + jitter_of(active, queue_pair, path.links), queue_pair);
+    note_flow(to, delay_of(active, path.delay, queue_pair) + jitter_of(active, queue_pair, path), queue_pair);
     if (congestion_ != nullptr) tell_congestion(to, active, nullptr);
     if (loads_) loads_->on_flow_starts(to, !active.is_of_packets);
   }
@@ -478,7 +478,7 @@ void FlowFabric::start_flow(const ActiveTransfer& active, Part part, const FlowP
   request.owner = part.slot;
   if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
   const FlowSlot flow = model_.start(request);
-  note_flow(flow, delay + jitter_of(active, part.queue_pair, path.links), part.queue_pair);
+  note_flow(flow, delay + jitter_of(active, part.queue_pair, path), part.queue_pair);
   if (tape_ != nullptr)
     tape_->on_flow_starts(flow, part.slot, QueuePairName(transfer, part.queue_pair), model_.policy().graph(), settling_at_);
   if (has_order(active)) order_.begin(QueuePairName(transfer, part.queue_pair), flow.index(), std::move(line));

@@ -298,7 +298,7 @@ class FlowFabric final : public Entity {
   /// By what lines between sites do to it.
   void slow_down(FlowPath& path) const;
   /// Later than its path has it.
-  Duration jitter_of(const ActiveTransfer& active, std::uint32_t queue_pair, std::span<const LinkId> links) const;
+  Duration jitter_of(const ActiveTransfer& active, std::uint32_t queue_pair, const FlowPath& path) const;
   /// Not before what the queue pair has carried before it.
   Time in_order(const ActiveTransfer& active, std::uint32_t queue_pair, Time arrival);
   /// With its jitter, of one without bytes that would be there at `arrival`.

@@ -85,9 +85,9 @@ void FlowFabric::slow_down(FlowPath& path) const {
   path.delay.limit_to(rate->cap_bps);
 }
 
-Duration FlowFabric::jitter_of(const ActiveTransfer& active, std::uint32_t queue_pair, std::span<const LinkId> links) const {
+Duration FlowFabric::jitter_of(const ActiveTransfer& active, std::uint32_t queue_pair, const FlowPath& path) const {
   if (active.inside_host || !wide_area_.have_jitter()) return Duration::zero();
-  return wide_area_.jitter(links, active.transfer, queue_pair, active.start);
+  return wide_area_.jitter(path.links, path.loads, active.transfer, queue_pair, active.start);
 }
 
 Time FlowFabric::in_order(const ActiveTransfer& active, std::uint32_t queue_pair, Time arrival) {
@@ -98,7 +98,7 @@ Time FlowFabric::in_order(const ActiveTransfer& active, std::uint32_t queue_pair
 
 Time FlowFabric::arrival_of_empty(const ActiveTransfer& active, Time arrival) {
   if (active.inside_host || !wide_area_.have_jitter()) return arrival;
-  return in_order(active, 0, arrival + jitter_of(active, 0, path_of(active.transfer, 0, false).links));
+  return in_order(active, 0, arrival + jitter_of(active, 0, path_of(active.transfer, 0, false)));
 }
 
 void FlowFabric::note_wide_area(const ActiveTransfer& active, const FlowPath& path) {

@@ -31,22 +31,25 @@ double cubic_window(double loss, double round_trip_s) {
 
 double bbr_bps(const TcpPath& path, double segment_per_round_trip_bps) {
   constexpr double loss_borne = 0.2;
-  constexpr double probe_every_s = 10;
+  constexpr double minimum_held_s = 10;
   constexpr double probe_s = 0.2;
   constexpr double window_min = 4;
-  if (path.loss >= loss_borne) return window_min * segment_per_round_trip_bps;
-  const double probing = std::max(probe_s, path.round_trip.in_s()) / probe_every_s;
-  return (1 - path.loss) * std::max(0.0, 1 - probing) * path.slowest_bps;
+  const double slowest_bps = path.slowest_bps / path.wire_per_payload;
+  const double least_bps = std::min(window_min * segment_per_round_trip_bps, slowest_bps);
+  if (path.loss >= loss_borne) return least_bps;
+  const double probing_s = std::max(probe_s, path.round_trip.in_s());
+  return std::max(minimum_held_s / (minimum_held_s + probing_s) * slowest_bps, least_bps);
 }
 
-double loss_rate_bps(const TcpHosts& hosts, const TcpPath& path) {
+/// What is sent, were there memory for any window.
+double control_bps(const TcpHosts& hosts, const TcpPath& path) {
   const double round_trip_s = path.round_trip.in_s();
   const double per_segment_bps = hosts.segment.in_bits() / round_trip_s;
   switch (hosts.control) {
     case WideAreaControl::reno:
-      return per_segment_bps * reno_window(path.loss);
+      return path.loss > 0 ? per_segment_bps * reno_window(path.loss) : unlimited_bps;
     case WideAreaControl::cubic:
-      return per_segment_bps * cubic_window(path.loss, round_trip_s);
+      return path.loss > 0 ? per_segment_bps * cubic_window(path.loss, round_trip_s) : unlimited_bps;
     case WideAreaControl::bbr:
       return bbr_bps(path, per_segment_bps);
     case WideAreaControl::automatic:
@@ -63,10 +66,8 @@ double tcp_rate_bps(const TcpHosts& hosts, const TcpPath& path) {
   WEFT_CHECK(hosts.control != WideAreaControl::automatic, "a control was chosen");
   WEFT_CHECK(path.loss >= 0 && path.loss < 1, "a path loses a share of the packets");
   if (hosts.control == WideAreaControl::none || path.round_trip <= Duration::zero()) return unlimited_bps;
-  double rate_bps = hosts.window ? hosts.window->in_bits() / path.round_trip.in_s() : unlimited_bps;
-  if (path.loss > 0) rate_bps = std::min(rate_bps, loss_rate_bps(hosts, path));
-  // A connection that is nearly stopped still gets a segment through now and then.
-  return std::max(rate_bps, 1.0);
+  const double window_bps = hosts.window ? hosts.window->in_bits() / path.round_trip.in_s() : unlimited_bps;
+  return (1 - path.loss) * std::min(window_bps, control_bps(hosts, path));
 }
 
 }  // namespace weft

@@ -41,7 +41,8 @@ WideAreaPaths::WideAreaPaths(const Topology& topology, const WideAreaSettings& s
     : topology_(topology), settings_(settings), switching_delay_(switching_delay), wire_per_payload_(wire_per_payload) {
   if (!topology.has_wide_area() || settings.congestion_control == WideAreaControl::none) {
     has_caps_ = false;
-  } else if (settings.congestion_control != WideAreaControl::automatic && settings.window) {
+  } else if (settings.congestion_control == WideAreaControl::bbr ||
+             (settings.congestion_control != WideAreaControl::automatic && settings.window)) {
     has_caps_ = true;
   } else {
     has_caps_ = std::ranges::any_of(topology.wide_area_lines(), [](const auto& line) { return line.second.loss > 0; });
@@ -63,7 +64,9 @@ std::optional<WideAreaRate> WideAreaPaths::rate(std::span<const LinkId> links, s
   const auto is_line = [this](LinkId link) { return topology_.wide_area(link) != nullptr; };
   if (std::ranges::none_of(links, is_line)) return std::nullopt;
   WideAreaRate rate;
+  rate.path.wire_per_payload = wire_per_payload_;
   double all_kept = 1;
+  bool is_lossy = false;
   double round_trip_s = 0;
   rate.path.slowest_bps = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -72,8 +75,10 @@ std::optional<WideAreaRate> WideAreaPaths::rate(std::span<const LinkId> links, s
     Duration there_and_back = link.propagation_delay * 2;
     if (topology_.node(link.destination).kind == NodeKind::packet_switch) there_and_back += switching_delay_ * 2;
     if (const WideAreaLine* const line = topology_.wide_area(links[i])) {
+      const WideAreaLine& back = *topology_.wide_area(topology_.reverse(links[i]));
       all_kept *= kept(line->loss, load);
-      there_and_back += line->jitter + topology_.wide_area(topology_.reverse(links[i]))->jitter;
+      is_lossy = is_lossy || line->loss > 0 || back.loss > 0;
+      there_and_back += line->jitter + back.jitter;
     }
     round_trip_s += load * there_and_back.in_s();
     rate.path.slowest_bps = std::min(rate.path.slowest_bps, static_cast<double>(link.rate.in_bps()) / load);
@@ -82,22 +87,19 @@ std::optional<WideAreaRate> WideAreaPaths::rate(std::span<const LinkId> links, s
   rate.path.round_trip = Duration::from_seconds(round_trip_s);
   rate.control = settings_.congestion_control;
   if (rate.control == WideAreaControl::automatic) {
-    rate.control = rate.path.loss > 0 ? WideAreaControl::cubic : WideAreaControl::none;
+    rate.control = is_lossy ? WideAreaControl::cubic : WideAreaControl::none;
   }
-  rate.cap_bps = tcp_rate_bps({rate.control, settings_.segment, settings_.window}, rate.path);
-  // Of BBR the slowest link has headers in its rate already.
-  const bool is_of_link = rate.control == WideAreaControl::bbr && rate.cap_bps < rate.path.slowest_bps;
-  if (!is_of_link) rate.cap_bps *= wire_per_payload_;
+  rate.cap_bps = tcp_rate_bps({rate.control, settings_.segment, settings_.window}, rate.path) * wire_per_payload_;
   return rate;
 }
 
-Duration WideAreaPaths::jitter(std::span<const LinkId> links, const Transfer& transfer, std::uint32_t queue_pair,
-                               Time start) const {
+Duration WideAreaPaths::jitter(std::span<const LinkId> links, std::span<const double> loads, const Transfer& transfer,
+                               std::uint32_t queue_pair, Time start) const {
   if (!has_jitter_) return Duration::zero();
   std::optional<RandomStream> stream;
   double all_s = 0;
-  for (const LinkId link : links) {
-    const WideAreaLine* const line = topology_.wide_area(link);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const WideAreaLine* const line = topology_.wide_area(links[i]);
     if (line == nullptr || line->jitter == Duration::zero()) continue;
     if (!stream) {
       std::uint64_t name = mix64(std::uint64_t{transfer.source.index()} << 32 | transfer.destination.index());
@@ -106,7 +108,7 @@ Duration WideAreaPaths::jitter(std::span<const LinkId> links, const Transfer& tr
       name = mix64(name ^ static_cast<std::uint64_t>(start.in_ticks()));
       stream.emplace(settings_.seed, static_cast<std::uint32_t>(name), jitter_draw, static_cast<std::uint32_t>(name >> 32));
     }
-    all_s += stream->exponential(line->jitter.in_s());
+    all_s += (loads.empty() ? 1.0 : loads[i]) * stream->exponential(line->jitter.in_s());
   }
   return Duration::from_seconds(all_s);
 }

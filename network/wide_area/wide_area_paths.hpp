@@ -10,8 +10,10 @@
 //   round trip  2 (propagation and switching there) + mean jitter of all lines there and back
 //   loss        1 - product of (1 - loss of l)^w
 //   rate        tcp_rate of these for each queue pair, and headers on top
-//   jitter      the sum of an exponential draw for each line crossed, from the stream of the seed
+//   jitter      the sum of w times an exponential draw for each line, from the stream of the seed
 //               and of the message: its ends, connection, tag and start
+// What auto chooses holds for both directions of a connection: CUBIC where lines lose packets there
+// or back.
 // The way back is taken to be that there.
 // Threads: immutable.
 #pragma once
@@ -63,7 +65,8 @@ class WideAreaPaths {
   /// Nothing where the path crosses no line. `loads`: of what is sent, by link; empty: 1 each.
   std::optional<WideAreaRate> rate(std::span<const LinkId> links, std::span<const double> loads) const;
   /// Of one message over one queue pair; zero where it crosses no line with a jitter.
-  Duration jitter(std::span<const LinkId> links, const Transfer& transfer, std::uint32_t queue_pair, Time start) const;
+  Duration jitter(std::span<const LinkId> links, std::span<const double> loads, const Transfer& transfer, std::uint32_t queue_pair,
+                  Time start) const;
 
  private:
   const Topology& topology_;

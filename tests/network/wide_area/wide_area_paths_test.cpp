@@ -98,6 +98,28 @@ TEST(WideAreaPaths, ALinelessPathOrOneWithoutLossIsUnlimitedUnderAuto) {
   EXPECT_TRUE(std::isinf(rate->cap_bps));
 }
 
+// What comes back is acknowledged there: one connection, and one congestion control.
+TEST(WideAreaPaths, AutoIsTcpWhereOneDirectionLosesPackets) {
+  const TwoLines lines = two_lines({}, {.loss = 0.1, .jitter = {}});
+  const auto rate =
+      WideAreaPaths(*lines.topology, settings_of(WideAreaControl::automatic), Duration::zero(), 1).rate(lines.there, {});
+  ASSERT_TRUE(rate.has_value());
+  EXPECT_EQ(rate->control, WideAreaControl::cubic);
+  // Nothing is lost there: 4 MiB in 80 ms.
+  EXPECT_NEAR(rate->cap_bps, (4 << 20) * 8 / 0.08, 1e-3);
+}
+
+// Half of the packets' bits are headers. The slowest link has them in its rate, a window does not.
+TEST(WideAreaPaths, HeadersComeOnTopOfWindows) {
+  const TwoLines lines = two_lines({}, {});
+  WideAreaSettings settings = settings_of(WideAreaControl::bbr);
+  settings.window.reset();
+  const auto cap_bps = [&] { return WideAreaPaths(*lines.topology, settings, Duration::zero(), 2).rate(lines.there, {})->cap_bps; };
+  EXPECT_NEAR(cap_bps(), 1e9 * 10 / 10.2, 1e-3);
+  settings.window = Bytes::of(100000);
+  EXPECT_NEAR(cap_bps(), 2 * 100000 * 8 / 0.08, 1e-3);
+}
+
 Transfer message(const TwoLines& lines, std::uint64_t tag) {
   Transfer transfer;
   transfer.attempt = AttemptId(0);
@@ -117,19 +139,23 @@ TEST(WideAreaPaths, JitterIsDrawnForEachLineAndMessage) {
   double squares = 0;
   constexpr int messages = 4000;
   for (int i = 0; i < messages; ++i) {
-    const double ms = paths.jitter(lines.there, message(lines, static_cast<std::uint64_t>(i)), 0, Time::zero()).in_s() * 1e3;
+    const double ms = paths.jitter(lines.there, {}, message(lines, static_cast<std::uint64_t>(i)), 0, Time::zero()).in_s() * 1e3;
     sum_ms += ms;
     squares += ms * ms;
   }
   EXPECT_NEAR(sum_ms / messages, 10, 0.45);
   EXPECT_NEAR(std::sqrt(squares / messages - 100), 7.07, 0.5);
   const auto draw = [&](std::uint32_t queue_pair, Time start) {
-    return paths.jitter(lines.there, message(lines, 1), queue_pair, start);
+    return paths.jitter(lines.there, {}, message(lines, 1), queue_pair, start);
   };
   EXPECT_EQ(draw(0, Time::zero()), draw(0, Time::zero()));
+  // The same draws, each of which half the packets have.
+  const std::vector<double> halves = {1, 0.5, 0.5, 1};
+  const Duration half = paths.jitter(lines.there, halves, message(lines, 1), 0, Time::zero());
+  EXPECT_NEAR(half.in_s(), draw(0, Time::zero()).in_s() / 2, 1e-9);
   EXPECT_NE(draw(0, Time::zero()), draw(1, Time::zero()));
   EXPECT_NE(draw(0, Time::zero()), draw(0, Time::zero() + Duration::ms(1)));
-  EXPECT_EQ(paths.jitter(std::span(lines.there).first(1), message(lines, 1), 0, Time::zero()), Duration::zero());
+  EXPECT_EQ(paths.jitter(std::span(lines.there).first(1), {}, message(lines, 1), 0, Time::zero()), Duration::zero());
 }
 
 // Messages of 1,000 B come every millisecond, and vary by 10 ms: without an order many would
