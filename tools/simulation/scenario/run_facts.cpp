@@ -56,6 +56,12 @@ constexpr std::array facts = {
             [](const Scenario& scenario, std::string_view value) {
               return is_some(scenario.topology != nullptr && scenario.topology->has_wide_area(), value);
             }},
+    RunFact{"lossy_lines", "some|none",
+            [](const Scenario& scenario, std::string_view value) {
+              const auto is_lossy = [](const auto& line) { return line.second.loss > 0; };
+              return is_some(scenario.topology != nullptr && std::ranges::any_of(scenario.topology->wide_area_lines(), is_lossy),
+                             value);
+            }},
     RunFact{"workloads", "all|some|none",
             [](const Scenario& scenario, std::string_view value) {
               return is_share_of_jobs(scenario, value, [](const JobSpec& job) { return job.workload != nullptr; });
