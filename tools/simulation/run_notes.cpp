@@ -189,11 +189,11 @@ std::string packets_on_lines_note(const Topology& topology, std::span<const Link
   if (!loses && !varies) return "";
   return fmt::format(
       "packet mode does not simulate the {} of lines between sites packet by packet: queue pairs are paced to what TCP "
-      "gets there on average{}",
+      "gets there{}",
       loses && varies ? "loss and the jitter"
       : loses         ? "loss"
                       : "jitter",
-      varies ? ", and delays do not vary" : "");
+      varies ? ", and messages are not late" : "");
 }
 
 std::string headroom_note(const ShortHeadroom& shortest, const Topology& topology) {
