@@ -119,7 +119,7 @@ WideAreaUse PacketResults::wide_area_use(const Engine& engine) const {
       const auto [rate, is_new] = rates.try_emplace({transfer.source, transfer.destination, transfer.connection});
       if (is_new) {
         const auto route = model_.nodes.route(transfer.source, transfer.destination, transfer.connection, 0);
-        rate->second = model_.wide_area.rate(route.links, {});
+        rate->second = planner_.wide_area_rate(route, transfer);
       }
       if (rate->second) use.count(*rate->second, model_.flow.queue_pairs, transfer, 1);
     }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "network/routing/spray.hpp"
+
 namespace weft {
 
 Bandwidth scaled_rate(Bandwidth rate, double factor) {
@@ -13,13 +15,22 @@ Bandwidth scaled_rate(Bandwidth rate, double factor) {
 Bandwidth QueuePairPlanner::rate_max(const PacketTopology::Route& route, const Transfer& transfer) const {
   Bandwidth rate = route.inside_rate;
   if (model_.flow.queue_pair_rate_max) rate = std::min(rate, *model_.flow.queue_pair_rate_max);
-  if (const std::optional<WideAreaRate> wide = model_.wide_area.rate(route.links, {})) {
+  if (const std::optional<WideAreaRate> wide = wide_area_rate(route, transfer)) {
     if (wide->cap_bps < static_cast<double>(rate.in_bps())) rate = scaled_rate(Bandwidth::bps(1), wide->cap_bps);
   }
   if (!model_.staging.is_on()) return rate;
   const double staged_bps =
       model_.staging.cap_bps(transfer.source, transfer.destination) * model_.flow.network_efficiency / model_.flow.queue_pairs;
   return staged_bps < static_cast<double>(rate.in_bps()) ? Bandwidth::bps(static_cast<std::int64_t>(staged_bps)) : rate;
+}
+
+std::optional<WideAreaRate> QueuePairPlanner::wide_area_rate(const PacketTopology::Route& route, const Transfer& transfer) const {
+  std::optional<WideAreaRate> rate = model_.wide_area.rate(route.links, {});
+  if (!rate || model_.flow.routing != Routing::spray) return rate;
+  const LinkDelays delays(model_.topology, model_.flow.switching_delay, model_.flow.forwarding);
+  SprayPaths spray(model_.topology, delays, 1, model_.flow.path_rule.weights);
+  const SprayedPath& all = spray.path(transfer.source, transfer.destination);
+  return model_.wide_area.rate(all.links, all.loads);
 }
 
 Duration QueuePairPlanner::entry_latency(const Transfer& transfer) const {

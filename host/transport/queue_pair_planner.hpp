@@ -32,6 +32,9 @@ class QueuePairPlanner {
 
   /// The rate that limits a queue pair before its first cable.
   Bandwidth rate_max(const PacketTopology::Route& route, const Transfer& transfer) const;
+  /// What TCP on lines between sites lets a queue pair have; of packets that are sprayed by all of
+  /// their routes, as in flow mode.
+  std::optional<WideAreaRate> wide_area_rate(const PacketTopology::Route& route, const Transfer& transfer) const;
   /// The rate of a link of the route; cards leave a share of the first link idle.
   Bandwidth rate_of(const PacketTopology::Route& route, std::size_t hop) const;
   /// The rate that the route lets through while all its cables work, at most `rate_max`. Where
