@@ -84,6 +84,23 @@ Magnitude measure(const ParamSpec& spec, std::string_view text) {
   return {};
 }
 
+/// As measure(), but of a text that is a quantity or a word: the row's minimum says which quantity.
+/// Not ok where there is nothing to measure.
+Magnitude measure_or_word(const ParamSpec& spec, std::string_view text) {
+  if (spec.kind != ParamKind::text) return measure(spec, text);
+  if (spec.word.empty() || spec.minimum.empty() || text == spec.word) return {};
+  ParamSpec held = spec;
+  for (const ParamKind kind : {ParamKind::integer, ParamKind::duration, ParamKind::bytes, ParamKind::bandwidth}) {
+    held.kind = kind;
+    if (measure(held, spec.minimum).ok) return measure(held, text);
+  }
+  return {};
+}
+
+Magnitude bound_of(const ParamSpec& spec, std::string_view bound) {
+  return bound.empty() ? Magnitude{} : measure_or_word(spec, bound);
+}
+
 }  // namespace
 
 ParamSet::ParamSet(std::string module, ParamTable table) : module_(std::move(module)), table_(table) {
@@ -109,8 +126,11 @@ void ParamSet::set(std::string_view name, std::string_view text, const SourcePla
     const std::string full_name = fmt::format("{}.{}", module_, name);
     const Magnitude given = measure(spec, text);
     if (!given.ok) fail("bad-value", fmt::format("{}: {}", full_name, given.error.message), place, given.error.help);
-    const bool too_small = !spec.minimum.empty() && given.value < measure(spec, spec.minimum).value;
-    const bool too_large = !spec.maximum.empty() && given.value > measure(spec, spec.maximum).value;
+    const Magnitude value = measure_or_word(spec, text);
+    const Magnitude least = bound_of(spec, spec.minimum);
+    const Magnitude most = bound_of(spec, spec.maximum);
+    const bool too_small = value.ok && least.ok && value.value < least.value;
+    const bool too_large = value.ok && most.ok && value.value > most.value;
     if (too_small || too_large) {
       fail("out-of-range", fmt::format("{} = {} is {}", full_name, text, too_small ? "below the minimum" : "above the maximum"),
            place,
