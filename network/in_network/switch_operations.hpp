@@ -16,8 +16,7 @@
 //   all_gather       of all members together  S m/n                      S, one's own part as well
 //   reduce           of every member          S                          S towards the root
 //   broadcast        of the root              S from the root            S, but not to the root
-// No operation crosses lines between sites that lose packets or delay messages, or on which TCP has
-// a limit (network/wide_area): switches speak no TCP.
+// No operation crosses lines between sites on which network/wide_area acts: switches speak no TCP.
 // Inside a host an all_reduce loads a link as reduce_scatter and all_gather together. Sources,
 // delays and limits: docs/internals/flow_mode.md.
 //

@@ -45,8 +45,8 @@ struct TcpHosts {
   std::optional<Bytes> window;  ///< none: as much as it takes
 };
 
-/// Payload of one connection that comes through per second; infinite where nothing limits it. Requires: a control that
-/// is not automatic; 0 <= loss < 1.
+/// Payload of one connection that comes through per second; infinite where nothing limits it.
+/// Requires: a control that is not automatic; 0 <= loss < 1.
 double tcp_rate_bps(const TcpHosts& hosts, const TcpPath& path);
 
 }  // namespace weft
