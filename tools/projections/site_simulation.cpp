@@ -275,11 +275,6 @@ double share_there(const SiteRanks& ranks, std::uint32_t from_round, std::uint32
   return static_cast<double>(there) / static_cast<double>(all);
 }
 
-double bits_of_value(SitePrecision precision) {
-  constexpr std::array<double, 3> bits = {16, 8, 4};
-  return bits[static_cast<std::size_t>(precision)];
-}
-
 /// What the simulated world has no place for.
 void check_simulated(const DecentralizedSettings& settings, const DecentralizedForecast& forecast, const SiteWorld& world,
                      const SourcePlace& place) {
@@ -353,7 +348,7 @@ SiteTrainingSettings site_settings(const DecentralizedSettings& settings, const 
   training.inner_steps = whole(settings.inner_steps, "innerSteps", place);
   training.step_time = Duration::from_seconds(forecast.of("T_comp"));
   training.parameters = settings.parameters * 1e9;
-  training.bits = bits_of_value(settings.precision);
+  training.bits = bits_per_value(settings.precision);
   training.model_bits = training.bits;
   const double whole_bits = training.parameters * training.bits;
   if (const double exchanged_bits = forecast.of("V_bits"); !std::isnan(exchanged_bits))

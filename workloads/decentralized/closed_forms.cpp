@@ -253,7 +253,7 @@ class Forecaster {
     double values = parameters_;
     if (in_.expert_volume == ExpertVolume::held && spreads_experts_) values = shared_ + (parameters_ - shared_) / experts_over_;
     if (in_.sparse_averaging > 0) values *= in_.sparse_averaging;
-    return values * by_precision(bits_of, in_.precision) / compression;
+    return values * bits_per_value(in_.precision) / compression;
   }
   double sync_s(double bits, double bandwidth_bps, double latency_s, double among) const {
     return (in_.exchange_volumes * bits / bandwidth_bps + latency_s) * straggler(among);
@@ -326,7 +326,7 @@ class Forecaster {
   /// A step of a pipeline of S nodes.
   double pipeline_step_s(double bandwidth_bps, double latency_s) {
     const double width = width_per_root * std::sqrt(parameters_);
-    const double activation_bytes = in_.local_batch * width * by_precision(bits_of, in_.precision) / bits_per_byte;
+    const double activation_bytes = in_.local_batch * width * bits_per_value(in_.precision) / bits_per_byte;
     const double directions = in_.sends_gradients_back ? 2 : 1;
     const double micro_compute_s = compute_s_ / (stages_ * in_.micro_batches);
     const double micro_send_s = directions * activation_bytes / in_.micro_batches * bits_per_byte / bandwidth_bps;
@@ -473,6 +473,8 @@ class Forecaster {
 };
 
 }  // namespace
+
+double bits_per_value(SitePrecision precision) { return by_precision(bits_of, precision); }
 
 std::string_view letter_of(DecentralizedMode mode) {
   constexpr std::array<std::string_view, 4> letters = {"A", "A'", "B", "C"};

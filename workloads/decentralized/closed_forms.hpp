@@ -88,6 +88,9 @@ struct DecentralizedSettings {
   bool loss_tolerant = false;
 };
 
+/// Bits of an exchanged value [8.1].
+double bits_per_value(SitePrecision precision);
+
 /// Parameter table "decentralized", with the names, units and defaults of [9].
 ParamTable decentralized_params();
 

@@ -159,13 +159,11 @@ class SitePrograms::Node {
         step_time_(at_speed(in_.step_time, ranks_.speed(region, position))) {}
 
   RoleDag write() {
-    layer_waits_.resize(in_.layers);
     part_done_.resize(all_.parts());
     global_done_.resize(all_.parts());
     for (std::uint32_t round = 0; round < ranks_.rounds(); ++round) {
       if (!ranks_.is_there(region_, position_, round)) {
         pending_.clear();
-        layer_waits_.assign(in_.layers, {});
         part_done_.assign(all_.parts(), {});
         last_.clear();
         waits_.clear();
@@ -195,16 +193,14 @@ class SitePrograms::Node {
   std::uint32_t fellows() const { return leave_in_groups() ? ranks_.regions() : ranks_.region_size(); }
   bool leave_in_groups() const { return in_.method == SiteMethod::pipeline_groups; }
   std::uint32_t own_index() const { return leave_in_groups() ? region_ : position_; }
-  bool stays(std::uint32_t fellow, std::uint32_t round) const {
-    return leave_in_groups() ? ranks_.is_there(fellow, position_, round) && ranks_.is_there(fellow, position_, round - 1)
-                             : ranks_.is_there(region_, fellow, round) && ranks_.is_there(region_, fellow, round - 1);
-  }
-  bool is_back(std::uint32_t fellow, std::uint32_t round) const {
-    return leave_in_groups() ? ranks_.joins(fellow, position_, round) : ranks_.joins(region_, fellow, round);
-  }
+  struct Place {
+    std::uint32_t region;
+    std::uint32_t position;
+  };
+  Place place_of(std::uint32_t fellow) const { return leave_in_groups() ? Place{fellow, position_} : Place{region_, fellow}; }
   SiteAddress address_of(std::uint32_t fellow) const {
-    const std::uint32_t rank = leave_in_groups() ? ranks_.node(fellow, position_) : ranks_.node(region_, fellow);
-    return {0, PeerAddressing::absolute, static_cast<std::int32_t>(rank)};
+    const Place place = place_of(fellow);
+    return {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(place.region, place.position))};
   }
   /// Givers and takers of a round, in turn.
   struct Gift {
@@ -214,12 +210,13 @@ class SitePrograms::Node {
   std::vector<Gift> gifts(std::uint32_t round) const {
     std::vector<std::uint32_t> givers;
     std::vector<Gift> gifts;
+    std::vector<std::uint32_t> takers;
     for (std::uint32_t i = 0; i < fellows(); ++i) {
-      if (stays(i, round)) givers.push_back(i);
+      const auto [region, position] = place_of(i);
+      if (!ranks_.is_there(region, position, round)) continue;
+      (ranks_.joins(region, position, round) ? takers : givers).push_back(i);
     }
-    for (std::uint32_t i = 0; i < fellows(); ++i) {
-      if (is_back(i, round)) gifts.push_back({givers[gifts.size() % givers.size()], i});
-    }
+    for (const std::uint32_t taker : takers) gifts.push_back({givers[gifts.size() % givers.size()], taker});
     return gifts;
   }
   void join(std::uint32_t round) {
@@ -296,8 +293,9 @@ class SitePrograms::Node {
       run(name, part_of_time(step_time_, units, unit, unit + count), after);
       unit += count;
     };
+    // Parts are layers from the last one on.
     for (std::uint32_t layer = 0; layer < layers; ++layer) {
-      After ready = layer_waits_[layer];
+      After ready = part_done_[layers - 1 - layer];
       if (layer == 0) append(ready, waits_);
       next("forward", 1, ready);
     }
@@ -307,7 +305,6 @@ class SitePrograms::Node {
       next("backward", layer > 0 ? 2 : 1, {});
       const std::uint32_t part = layers - 1 - layer;
       part_done_[part] = exchanged({round, part, 0});
-      layer_waits_[layer] = part_done_[part];
     }
   }
 
@@ -429,7 +426,6 @@ class SitePrograms::Node {
   After waits_;  ///< the next computation waits for them
   After hold_;   ///< of a stage whose sends block
   std::vector<Pending> pending_;
-  std::vector<After> layer_waits_;
   std::vector<After> part_done_;    ///< the last exchange of each part
   std::vector<After> global_done_;  ///< likewise among regions
 };
