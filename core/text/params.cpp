@@ -211,6 +211,16 @@ std::optional<Quantity> quantity_or(std::string_view text, std::string_view word
 
 }  // namespace
 
+void check_needs(const ParamSet& params, std::span<const ParamNeed> needs, const SourcePlace& place) {
+  Diagnostics diagnostics;
+  for (const ParamNeed& need : needs) {
+    if (need.is_met || params.is_default(need.param)) continue;
+    diagnostics.error("unused-setting", fmt::format("{}: {} needs {}", params.module(), need.param, need.needs), place,
+                      "leave it out, or set what it needs");
+  }
+  diagnostics.throw_if_errors();
+}
+
 std::optional<Bytes> read_bytes_or(std::string_view text, std::string_view word, const std::string& param) {
   return quantity_or(text, word, parse_bytes(text), param, "a size such as 100kB");
 }

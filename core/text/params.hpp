@@ -132,6 +132,17 @@ class ParamSet {
   std::vector<bool> given_;
 };
 
+/// A parameter that matters under a condition only.
+struct ParamNeed {
+  std::string_view param;
+  bool is_met = false;
+  std::string needs;  ///< the condition: "method=hierarchical"
+};
+
+/// Throws InputError [unused-setting] for all that were set, other than to their defaults, without
+/// what they need.
+void check_needs(const ParamSet& params, std::span<const ParamNeed> needs, const SourcePlace& place);
+
 /// What a text says that is a quantity or a word, for which it is none. Throws InputError
 /// [bad-value] about `param`, "module.param".
 std::optional<Bytes> read_bytes_or(std::string_view text, std::string_view word, const std::string& param);

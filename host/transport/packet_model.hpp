@@ -6,7 +6,10 @@
 // Threads: immutable after construction, but for routes, which packet_topology describes.
 #pragma once
 
+#include <optional>
+
 #include "host/transport/packet_settings.hpp"
+#include "host/transport/sprayed_routes.hpp"
 #include "network/flow/flow_settings.hpp"
 #include "network/flow/staging.hpp"
 #include "network/packet/packet_topology.hpp"
@@ -22,7 +25,9 @@ struct PacketModel {
         packet(packet_settings),
         nodes(graph, flow_settings.path_rule),
         staging(graph, flow_settings),
-        wide_area(graph, flow_settings.wide_area, flow_settings.switching_delay, flow_settings.wire_format.wire_per_content()) {}
+        wide_area(graph, flow_settings) {
+    if (sprays()) sprayed.emplace(graph, flow);
+  }
 
   /// Whether switches choose a route for each packet.
   bool sprays() const { return flow.routing != Routing::single; }
@@ -34,6 +39,7 @@ struct PacketModel {
   PacketTopology nodes;
   Staging staging;
   WideAreaPaths wide_area;
+  std::optional<SprayedRoutes> sprayed;  ///< where sprays()
 };
 
 /// A rate times a factor, at least 1 bit/s.

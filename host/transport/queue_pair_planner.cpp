@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "network/routing/spray.hpp"
-
 namespace weft {
 
 Bandwidth scaled_rate(Bandwidth rate, double factor) {
@@ -27,9 +25,7 @@ Bandwidth QueuePairPlanner::rate_max(const PacketTopology::Route& route, const T
 std::optional<WideAreaRate> QueuePairPlanner::wide_area_rate(const PacketTopology::Route& route, const Transfer& transfer) const {
   std::optional<WideAreaRate> rate = model_.wide_area.rate(route.links, {});
   if (!rate || model_.flow.routing != Routing::spray) return rate;
-  const LinkDelays delays(model_.topology, model_.flow.switching_delay, model_.flow.forwarding);
-  SprayPaths spray(model_.topology, delays, 1, model_.flow.path_rule.weights);
-  const SprayedPath& all = spray.path(transfer.source, transfer.destination);
+  const SprayedPath all = model_.sprayed->path(transfer.source, transfer.destination);
   return model_.wide_area.rate(all.links, all.loads);
 }
 
@@ -51,9 +47,11 @@ Duration QueuePairPlanner::unloaded_time(const PacketTopology::Route& route, Byt
 }
 
 Bandwidth QueuePairPlanner::bottleneck(const PacketTopology::Route& there, NodeId destination, Bandwidth rate_max) const {
-  if (model_.sprays() && model_.weighs_paths() && there.links.size() > 1) {
-    const Bandwidth onwards = model_.nodes.capacity(model_.topology.link(there.links.front()).destination, destination);
-    return std::min({rate_max, rate_of(there, 0), onwards});
+  if (there.links.size() > 1) {
+    const NodeId first_switch = model_.topology.link(there.links.front()).destination;
+    const Bandwidth sent = std::min(rate_max, rate_of(there, 0));
+    if (model_.sprays() && model_.weighs_paths()) return std::min(sent, model_.nodes.capacity(first_switch, destination));
+    if (model_.sprayed) return std::min(sent, model_.sprayed->rate(first_switch, destination));
   }
   for (std::size_t hop = 0; hop < there.links.size(); ++hop) rate_max = std::min(rate_max, rate_of(there, hop));
   return rate_max;

@@ -56,7 +56,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       spray_(topology, link_delays_, settings.path_cache_entries, settings.path_rule.weights),
       adaptive_(topology, settings.path_rule.seed,
                 settings.routing == Routing::adaptive_global ? AdaptiveView::whole_paths : AdaptiveView::own_links),
-      wide_area_(topology, settings.wide_area, settings.switching_delay, settings.wire_format.wire_per_content()),
+      wide_area_(topology, settings),
       model_(std::move(policy)),
       entity_of_host_(std::move(entity_of_host)),
       observer_(observer),

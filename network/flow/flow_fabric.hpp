@@ -220,9 +220,9 @@ class FlowFabric final : public Entity {
     std::span<const LinkId> links;
     std::span<const double> loads;  ///< empty: 1 each
     PathDelay delay;
-    double slowest_bps = 0;  ///< of links that all carry all of it, each once; 0: it is not known
-    /// Of wire_bytes(): what TCP has on lines between sites
-    double cap_bps = std::numeric_limits<double>::infinity();
+    /// Of links that all carry all of it, each once; 0: it is not known
+    double slowest_bps = 0;
+    const WideAreaRate* wide_area = nullptr;  ///< null: it crosses no line between sites that acts
   };
   /// What a queue pair carries of a transfer.
   struct Part {
@@ -296,7 +296,7 @@ class FlowFabric final : public Entity {
   /// Valid until the next call.
   FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host);
   /// By what lines between sites do to it.
-  void slow_down(FlowPath& path) const;
+  void slow_down(FlowPath& path);
   /// Later than its path has it.
   Duration jitter_of(const ActiveTransfer& active, std::uint32_t queue_pair, const FlowPath& path) const;
   /// Not before what the queue pair has carried before it.
@@ -390,7 +390,8 @@ class FlowFabric final : public Entity {
   std::unordered_map<QueuePairName, Time, HashOfName> last_arrivals_;
   std::vector<LinkId> staged_links_;  ///< of the path that path_of() returned last
   std::vector<double> staged_loads_;
-  std::vector<LinkId> loaded_links_;  ///< by the transfer being started
+  std::optional<WideAreaRate> wide_area_rate_;  ///< likewise
+  std::vector<LinkId> loaded_links_;            ///< by the transfer being started
   /// By link: wire bits of that transfer; 0 but on loaded_links_.
   std::vector<double> load_bits_;
 };

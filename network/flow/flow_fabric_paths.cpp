@@ -17,7 +17,8 @@ Bytes FlowFabric::wire_bytes_of(const ActiveTransfer& active, std::uint32_t queu
 
 double FlowFabric::queue_pair_cap_bps(const ActiveTransfer& active, const FlowPath& path) const {
   if (active.inside_host) return settings_.queue_pair_cap_bps(true);
-  const double cap_bps = std::min(settings_.queue_pair_cap_bps(false), path.cap_bps);
+  double cap_bps = settings_.queue_pair_cap_bps(false);
+  if (path.wide_area != nullptr) cap_bps = std::min(cap_bps, path.wide_area->cap_bps / settings_.network_efficiency);
   return std::min(cap_bps, staging_.cap_bps(active.transfer.source, active.transfer.destination) / parts_of(active));
 }
 
@@ -75,14 +76,14 @@ FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t
   staged_links_.assign(path.links.begin(), path.links.end());
   staged_loads_.assign(path.loads.begin(), path.loads.end());
   staging_.add_second_crossings(staged_links_, staged_loads_);
-  return {staged_links_, staged_loads_, path.delay, 0, path.cap_bps};
+  return {staged_links_, staged_loads_, path.delay, 0, path.wide_area};
 }
 
-void FlowFabric::slow_down(FlowPath& path) const {
-  const std::optional<WideAreaRate> rate = wide_area_.rate(path.links, path.loads);
-  if (!rate) return;
-  path.cap_bps = rate->cap_bps / settings_.network_efficiency;
-  path.delay.limit_to(rate->cap_bps);
+void FlowFabric::slow_down(FlowPath& path) {
+  wide_area_rate_ = wide_area_.rate(path.links, path.loads);
+  if (!wide_area_rate_) return;
+  path.wide_area = &*wide_area_rate_;
+  path.delay.limit_to(wide_area_rate_->cap_bps);
 }
 
 Duration FlowFabric::jitter_of(const ActiveTransfer& active, std::uint32_t queue_pair, const FlowPath& path) const {
@@ -102,9 +103,8 @@ Time FlowFabric::arrival_of_empty(const ActiveTransfer& active, Time arrival) {
 }
 
 void FlowFabric::note_wide_area(const ActiveTransfer& active, const FlowPath& path) {
-  if (active.inside_host || active.is_of_packets) return;
-  if (const std::optional<WideAreaRate> rate = wide_area_.rate(path.links, path.loads))
-    wide_area_use_.count(*rate, parts_of(active), active.transfer, active.multiplicity);
+  if (path.wide_area != nullptr && !active.is_of_packets)
+    wide_area_use_.count(*path.wide_area, parts_of(active), active.transfer, active.multiplicity);
 }
 
 std::span<const LinkId> FlowFabric::links_of(const Transfer& transfer) {

@@ -82,7 +82,7 @@ std::size_t SwitchOperation::member_at(NodeId endpoint) const {
 SwitchOperations::SwitchOperations(const Topology& topology, const FlowSettings& settings)
     : topology_(topology),
       link_delays_(topology, settings.switching_delay, settings.forwarding),
-      wide_area_(topology, settings.wide_area, settings.switching_delay, settings.wire_format.wire_per_content()),
+      wide_area_(topology, settings),
       reducing_(settings.reducing_switches),
       gpudirect_(settings.gpudirect),
       seed_(settings.path_rule.seed) {

@@ -26,8 +26,8 @@ UnloadedPaths::UnloadedPaths(const Topology& topology, const FlowSettings& setti
       delays_(topology, settings.switching_delay, settings.forwarding),
       inside_host_(topology),
       staging_(topology, settings),
-      spray_(topology, delays_, 1),
-      wide_area_(topology, settings.wide_area, settings.switching_delay, settings.wire_format.wire_per_content()) {}
+      spray_(topology, delays_, 1, settings.path_rule.weights),
+      wide_area_(topology, settings) {}
 
 UnloadedPath UnloadedPaths::path(NodeId source, NodeId destination, std::uint32_t connection) {
   UnloadedPath path;

@@ -8,6 +8,7 @@
 
 #include "core/values/fingerprint.hpp"
 #include "core/values/random.hpp"
+#include "network/flow/flow_settings.hpp"
 
 namespace weft {
 
@@ -51,6 +52,9 @@ WideAreaPaths::WideAreaPaths(const Topology& topology, const WideAreaSettings& s
       std::ranges::any_of(topology.wide_area_lines(), [](const auto& line) { return line.second.jitter > Duration::zero(); });
 }
 
+WideAreaPaths::WideAreaPaths(const Topology& topology, const FlowSettings& settings)
+    : WideAreaPaths(topology, settings.wide_area, settings.switching_delay, settings.wire_format.wire_per_content()) {}
+
 bool WideAreaPaths::limit(std::span<const LinkId> links) const {
   return std::ranges::any_of(links, [this](const LinkId& link) {
     const std::optional<WideAreaRate> alone = rate({&link, 1}, {});
@@ -83,7 +87,8 @@ std::optional<WideAreaRate> WideAreaPaths::rate(std::span<const LinkId> links, s
     round_trip_s += load * there_and_back.in_s();
     rate.path.slowest_bps = std::min(rate.path.slowest_bps, static_cast<double>(link.rate.in_bps()) / load);
   }
-  rate.path.loss = 1 - all_kept;
+  // Of many lines that lose nearly everything, too, something comes through.
+  rate.path.loss = std::min(1 - all_kept, std::nextafter(1.0, 0.0));
   rate.path.round_trip = Duration::from_seconds(round_trip_s);
   rate.control = settings_.congestion_control;
   if (rate.control == WideAreaControl::automatic) {

@@ -29,6 +29,8 @@
 
 namespace weft {
 
+struct FlowSettings;
+
 /// What TCP lets a queue pair have on a path.
 struct WideAreaRate {
   TcpPath path;
@@ -53,6 +55,7 @@ class WideAreaPaths {
  public:
   /// Keeps a reference to the topology. `wire_per_payload`: of full packets.
   WideAreaPaths(const Topology& topology, const WideAreaSettings& settings, Duration switching_delay, double wire_per_payload);
+  WideAreaPaths(const Topology& topology, const FlowSettings& settings);
 
   /// Whether lines change anything at all.
   bool act() const { return has_caps_ || has_jitter_; }

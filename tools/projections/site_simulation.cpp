@@ -313,29 +313,22 @@ void check_simulated(const DecentralizedSettings& settings, const DecentralizedF
 ParamTable site_world_params() { return site_world_rows; }
 
 void check_world(const ParamSet& world, DecentralizedMode mode, const SourcePlace& place) {
-  struct Use {
-    std::string_view variable;
-    bool is_used;
-    std::string_view modes;
-  };
   const bool is_pipeline = mode == DecentralizedMode::pipeline;
   const bool is_groups = mode == DecentralizedMode::pipeline_groups;
   const bool some_leave = !world.is_default("leaveProbability");
-  const std::array uses = {
-      Use{"exchange", !is_pipeline, "modes A, A' and C"},
-      Use{"fragments", !is_pipeline, "modes A, A' and C"},
-      Use{"regionalExchange", mode == DecentralizedMode::hierarchical, "mode A'"},
-      Use{"blockingSends", is_pipeline || is_groups, "modes B and C"},
-      Use{"backwardPass", is_pipeline || is_groups, "modes B and C"},
-      Use{"leaderExchanges", is_groups, "mode C"},
-      Use{"awayRounds", some_leave, "worlds with leaveProbability"},
-      Use{"leaveTimeout", some_leave, "worlds with leaveProbability"},
+  const auto of_modes = [&](std::string_view modes) { return fmt::format("mode {}; this is mode {}", modes, letter_of(mode)); };
+  const std::string leaving = "leaveProbability above 0";
+  const std::array needs = {
+      ParamNeed{"exchange", !is_pipeline, of_modes("A, A' or C")},
+      ParamNeed{"fragments", !is_pipeline, of_modes("A, A' or C")},
+      ParamNeed{"regionalExchange", mode == DecentralizedMode::hierarchical, of_modes("A'")},
+      ParamNeed{"blockingSends", is_pipeline || is_groups, of_modes("B or C")},
+      ParamNeed{"backwardPass", is_pipeline || is_groups, of_modes("B or C")},
+      ParamNeed{"leaderExchanges", is_groups, of_modes("C")},
+      ParamNeed{"awayRounds", some_leave, leaving},
+      ParamNeed{"leaveTimeout", some_leave, leaving},
   };
-  for (const Use& use : uses) {
-    if (use.is_used || world.is_default(use.variable)) continue;
-    fail("unused-setting", fmt::format("{} is of {}, and this is mode {}", use.variable, use.modes, letter_of(mode)), place,
-         "leave it out, or choose that mode");
-  }
+  check_needs(world, needs, place);
 }
 
 SiteTrainingSettings site_settings(const DecentralizedSettings& settings, const DecentralizedForecast& forecast,

@@ -38,7 +38,7 @@ bool FoldingPlanner::is_max_min() const { return scenario_.parameters.of("flow")
 
 bool FoldingPlanner::lines_act() const {
   if (flow_ == nullptr) return false;
-  return WideAreaPaths(*scenario_.topology, flow_->wide_area, flow_->switching_delay, flow_->wire_format.wire_per_content()).act();
+  return WideAreaPaths(*scenario_.topology, *flow_).act();
 }
 
 void FoldingPlanner::check() const {

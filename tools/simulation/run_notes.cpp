@@ -169,13 +169,16 @@ std::string wide_area_note(const WideAreaUse& use, std::uint32_t queue_pairs, co
   }
   constexpr std::array<std::string_view, 5> names = {"auto", "none", "reno", "cubic", "bbr"};
   const WideAreaRate& slowest = use.slowest;
+  constexpr double windows_hold = 0.05;
+  const bool times_out = slowest.control != WideAreaControl::bbr && slowest.path.loss > windows_hold;
   return fmt::format(
       "TCP ({}) slowed down {} of {}: from \"{}\" to \"{}\" {} got at most {}, where links have {} (round trip {}, loss {:.3g} "
-      "%); more parallel streams (flow.queue_pairs) or another wan.congestion_control change that",
+      "%); more parallel streams (flow.queue_pairs) or another wan.congestion_control change that{}",
       names[static_cast<std::size_t>(slowest.control)], use.slowed, crossed, topology.node_name(use.source),
       topology.node_name(use.destination), queue_pairs == 1 ? "a transfer" : fmt::format("each of {} streams", queue_pairs),
       rate_text(slowest.cap_bps), rate_text(slowest.path.slowest_bps), readable(slowest.path.round_trip.in_s()),
-      slowest.path.loss * 100);
+      slowest.path.loss * 100,
+      times_out ? ". Beyond 5 % of loss connections get less than told here, since timeouts are not modelled" : "");
 }
 
 std::string packets_on_lines_note(const Topology& topology, std::span<const LinkUsage> usage) {

@@ -7,6 +7,7 @@
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
+#include "tools/simulation/scenario/parameters.hpp"
 
 namespace weft {
 
@@ -17,17 +18,14 @@ bool is_of_world(const std::string& name) {
 }
 
 void read_settings(const DecentralizedFlags& flags, ProjectedSites& projected) {
-  for (const std::string& text : flags.settings) {
-    const SourcePlace place = SourcePlace::named(fmt::format("--set={}", text));
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos) fail("bad-setting", "a setting is variable=value", place, "for example --set=numNodes=50");
-    const std::string name = text.substr(0, equals);
+  const auto set = [&](const std::string& name, const std::string& value, const SourcePlace& place) {
     if (is_of_world(name) && !flags.simulate) {
       fail("unused-setting", fmt::format("closed forms know no {}", name), place,
            "add --simulate; `weft modules sites` lists what the simulated world has");
     }
-    (is_of_world(name) ? projected.world : projected.forms).set(name, text.substr(equals + 1), place);
-  }
+    (is_of_world(name) ? projected.world : projected.forms).set(name, value, place);
+  };
+  for_each_setting(flags.settings, "variable=value", "", set);
 }
 
 }  // namespace

@@ -135,7 +135,8 @@ SiteScript::After exchange_as_member(SiteScript& script, SiteExchange how, const
 SiteScript::After gather_as_server(SiteScript& script, const SiteParty& party, Bytes bytes, std::uint32_t tag) {
   SiteScript::After all;
   for (std::size_t i = 0; i < party.ranks.size(); ++i) all.push_back(script.receive("gather", party.member(i), bytes, tag));
-  return all;
+  // n messages wait for one op, not for n each.
+  return {script.wait("average", Duration::zero(), all)};
 }
 
 void send_to_members(SiteScript& script, const SiteParty& party, Bytes bytes, std::uint32_t tag, const SiteScript::After& after) {

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,8 +74,8 @@ class SiteScript {
 
 /// Who exchanges.
 struct SiteParty {
-  std::vector<std::uint32_t> ranks;  ///< members in order; a server is none
-  std::uint32_t self = 0;            ///< index of who writes; of no meaning to a server
+  std::span<const std::uint32_t> ranks;  ///< members in order; a server is none
+  std::uint32_t self = 0;                ///< index of who writes; of no meaning to a server
   /// Its first positions are the members; 0: members are called by their ranks.
   std::uint16_t communicator = 0;
   std::uint32_t communicator_size = 0;
@@ -96,7 +97,7 @@ SiteScript::After exchange_as_member(SiteScript& script, SiteExchange how, const
                                      std::optional<std::uint32_t> partner, Bytes bytes, SiteTags tags,
                                      const SiteScript::After& after);
 
-/// A server's part, in two: it has what all members sent ...
+/// A server's part, in two: it averages what all members sent, in no time ...
 SiteScript::After gather_as_server(SiteScript& script, const SiteParty& party, Bytes bytes, std::uint32_t tag);
 /// ... and sends them something.
 void send_to_members(SiteScript& script, const SiteParty& party, Bytes bytes, std::uint32_t tag, const SiteScript::After& after);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "workloads/schedules/one_forward_one_backward.hpp"
 
@@ -74,61 +75,68 @@ std::uint64_t SitePrograms::step_of(std::uint32_t part) const {
   return ((part + std::uint64_t{1}) * in_.inner_steps + count - 1) / count;
 }
 
-SiteParty SitePrograms::region_party(std::uint32_t region, std::uint32_t round, std::uint32_t self) const {
+const SitePrograms::Attendance& SitePrograms::attendance(std::uint32_t place, std::uint32_t round) const {
+  const auto [known, is_new] = attendance_.try_emplace({place, round});
+  Attendance& there = known->second;
+  if (!is_new) return there;
+  const bool of_stage = in_.method == SiteMethod::pipeline_groups;
+  const std::uint32_t count = of_stage ? ranks_.regions() : ranks_.region_size();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto [region, position] = of_stage ? std::pair(i, place) : std::pair(place, i);
+    there.some_leave = there.some_leave || ranks_.leaves(region, position, round);
+    if (ranks_.is_there(region, position, round)) there.ranks.push_back(ranks_.node(region, position));
+  }
+  return there;
+}
+
+SiteParty SitePrograms::party_of(std::uint32_t place, std::uint32_t round, std::uint32_t self) const {
   SiteParty party;
-  for (std::uint32_t i = 0; i < ranks_.region_size(); ++i) {
-    if (!ranks_.is_there(region, i, round)) continue;
-    if (i == self) party.self = static_cast<std::uint32_t>(party.ranks.size());
-    party.ranks.push_back(ranks_.node(region, i));
-  }
-  const bool has_regions = in_.method == SiteMethod::hierarchical;
-  party.communicator = has_regions ? communicators_.region : communicators_.nodes;
-  party.communicator_size = ranks_.region_size();
-  if (!has_regions) {
-    party.server = server_address();
-  } else if (communicators_.region != 0) {
-    party.server = {communicators_.region, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.region_size())};
-  } else {
-    party.server = {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.region_server(region))};
-  }
+  party.ranks = attendance(place, round).ranks;
+  const auto found = std::lower_bound(party.ranks.begin(), party.ranks.end(), self);
+  party.self = static_cast<std::uint32_t>(found - party.ranks.begin());
   return party;
 }
 
-SiteParty SitePrograms::leader_party(std::uint32_t self) const {
+SiteParty SitePrograms::region_party(std::uint32_t region, std::uint32_t round, std::uint32_t position) const {
+  SiteParty party = party_of(region, round, ranks_.node(region, position));
+  party.communicator = in_.method == SiteMethod::hierarchical ? communicators_.region : communicators_.nodes;
+  party.communicator_size = ranks_.region_size();
+  party.server = server_of(region);
+  return party;
+}
+
+SiteParty SitePrograms::leader_party(std::uint32_t region) const {
   SiteParty party;
-  party.self = self;
-  for (std::uint32_t region = 0; region < ranks_.regions(); ++region)
-    party.ranks.push_back(ranks_.has_region_servers() ? ranks_.region_server(region) : ranks_.node(region, 0));
+  party.self = region;
+  if (leaders_.empty()) {
+    for (std::uint32_t i = 0; i < ranks_.regions(); ++i)
+      leaders_.push_back(ranks_.has_region_servers() ? ranks_.region_server(i) : ranks_.node(i, 0));
+  }
+  party.ranks = leaders_;
   party.communicator = communicators_.leaders;
   party.communicator_size = ranks_.regions();
   party.server = server_address();
   return party;
 }
 
-SiteParty SitePrograms::stage_party(std::uint32_t stage, std::uint32_t round, std::uint32_t self) const {
-  SiteParty party;
-  for (std::uint32_t group = 0; group < ranks_.regions(); ++group) {
-    if (!ranks_.is_there(group, stage, round)) continue;
-    if (group == self) party.self = static_cast<std::uint32_t>(party.ranks.size());
-    party.ranks.push_back(ranks_.node(group, stage));
-  }
+SiteParty SitePrograms::stage_party(std::uint32_t stage, std::uint32_t round, std::uint32_t group) const {
+  SiteParty party = party_of(stage, round, ranks_.node(group, stage));
   party.communicator = communicators_.nodes;
   party.communicator_size = ranks_.regions();
   party.server = server_address();
   return party;
 }
 
+SiteAddress SitePrograms::server_of(std::uint32_t region) const {
+  if (in_.method != SiteMethod::hierarchical) return server_address();
+  if (communicators_.region != 0)
+    return {communicators_.region, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.region_size())};
+  return {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.region_server(region))};
+}
+
 bool SitePrograms::some_leave(std::uint32_t region, std::uint32_t round) const {
-  if (in_.method == SiteMethod::pipeline_groups) {
-    for (std::uint32_t group = 0; group < ranks_.regions(); ++group) {
-      if (ranks_.leaves(group, 0, round)) return true;
-    }
-    return false;
-  }
-  for (std::uint32_t i = 0; i < ranks_.region_size(); ++i) {
-    if (ranks_.leaves(region, i, round)) return true;
-  }
-  return false;
+  // Of groups all stages leave together.
+  return attendance(in_.method == SiteMethod::pipeline_groups ? 0 : region, round).some_leave;
 }
 
 /// Members wait in vain for one that has left, in the round's first exchange.
@@ -141,7 +149,11 @@ After SitePrograms::noticed(SiteScript& script, std::uint32_t region, const Mome
 After SitePrograms::exchange(SiteScript& script, SiteExchange how, const SiteParty& party, Bytes bytes, SiteTags tags,
                              const After& after) const {
   std::optional<std::uint32_t> partner;
-  if (how == SiteExchange::gossip) partner = gossip_partners(party.ranks.size(), in_.seed, tags.up)[party.self];
+  if (how == SiteExchange::gossip) {
+    const auto [drawn, is_new] = partners_.try_emplace(tags.up);
+    if (is_new) drawn->second = gossip_partners(party.ranks.size(), in_.seed, tags.up);
+    partner = drawn->second[party.self];
+  }
   return exchange_as_member(script, how, party, partner, bytes, tags, after);
 }
 
@@ -222,7 +234,7 @@ class SitePrograms::Node {
   void join(std::uint32_t round) {
     SiteAddress from;
     if (has_giving_server()) {
-      from = all_.region_party(region_, round, position_).server;
+      from = all_.server_of(region_);
     } else {
       for (const Gift& gift : gifts(round)) {
         if (gift.taker == own_index()) from = address_of(gift.giver);

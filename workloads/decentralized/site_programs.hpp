@@ -20,8 +20,14 @@
 //                blocking_sends: a stage goes on when the next one has acknowledged a message.
 //   asynchronous A node waits for nobody but the server. Slower ones do fewer rounds or, with
 //                dynamic_steps, fewer steps a round.
-// Threads: pure functions.
+// Threads: one.
 #pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "workloads/decentralized/site_exchange.hpp"
 #include "workloads/decentralized/site_ranks.hpp"
@@ -55,12 +61,22 @@ class SitePrograms {
   std::uint32_t rounds_at(double speed) const;
   void serve_asynchronously(SiteScript& script) const;
 
-  /// Of the nodes of a region in a round.
-  SiteParty region_party(std::uint32_t region, std::uint32_t round, std::uint32_t self) const;
-  /// Of the regions in a round.
-  SiteParty leader_party(std::uint32_t self) const;
-  /// Of groups of pipelines in a round, by one of their stages.
-  SiteParty stage_party(std::uint32_t stage, std::uint32_t round, std::uint32_t self) const;
+  /// Who exchanges in a round.
+  struct Attendance {
+    std::vector<std::uint32_t> ranks;  ///< ascending
+    bool some_leave = false;           ///< in this round
+  };
+  /// `place`: a region, or with method=pipeline_groups a stage of all groups.
+  const Attendance& attendance(std::uint32_t place, std::uint32_t round) const;
+  /// As rank `self` sees it.
+  SiteParty party_of(std::uint32_t place, std::uint32_t round, std::uint32_t self) const;
+  /// Of the nodes of a region in a round, for one of them.
+  SiteParty region_party(std::uint32_t region, std::uint32_t round, std::uint32_t position) const;
+  /// Of all regions, for one of them.
+  SiteParty leader_party(std::uint32_t region) const;
+  /// Of groups of pipelines in a round by one of their stages, for a group.
+  SiteParty stage_party(std::uint32_t stage, std::uint32_t round, std::uint32_t group) const;
+  SiteAddress server_of(std::uint32_t region) const;
   bool some_leave(std::uint32_t region, std::uint32_t round) const;
   /// Of an exchange: its round, the part of the parameters, and after which step of all it begins.
   struct Moment {
@@ -89,6 +105,11 @@ class SitePrograms {
   const SiteRanks& ranks_;
   const SiteCommunicators& communicators_;
   SiteOpBudget& budget_;
+  // Each is worked out once for all ranks: by place and round, ...
+  mutable std::map<std::pair<std::uint32_t, std::uint32_t>, Attendance> attendance_;
+  mutable std::vector<std::uint32_t> leaders_;
+  // ... and of gossip by tag.
+  mutable std::map<std::uint32_t, std::vector<std::optional<std::uint32_t>>> partners_;
 };
 
 }  // namespace weft

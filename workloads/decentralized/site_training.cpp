@@ -420,43 +420,34 @@ constexpr std::array across_sites_params = {
 
 /// What is said of other methods than the one that is asked for would be ignored.
 void check_used(const ParamSet& params, const SiteTrainingSettings& settings, const SourcePlace& place) {
-  struct Use {
-    std::string_view param;
-    bool is_used;
-    std::string_view needs;
-  };
   const bool is_hierarchical = settings.method == SiteMethod::hierarchical;
   const bool is_pipelines = is_of_pipelines(settings.method);
   const bool has_exchange = settings.method != SiteMethod::pipeline;
   const bool is_asynchronous = settings.method == SiteMethod::asynchronous;
   const bool some_leave = settings.leave_probability > 0;
-  constexpr std::string_view pipelines = "method=pipeline_groups or pipeline";
-  constexpr std::string_view exchanges = "another method than pipeline";
-  const std::array uses = {
-      Use{"group", is_hierarchical, "method=hierarchical"},
-      Use{"regional_steps", is_hierarchical, "method=hierarchical"},
-      Use{"regional_exchange", is_hierarchical, "method=hierarchical"},
-      Use{"regional_compression", is_hierarchical, "method=hierarchical"},
-      Use{"stages", is_pipelines, pipelines},
-      Use{"micro_batches", is_pipelines, pipelines},
-      Use{"activation", is_pipelines, pipelines},
-      Use{"backward", is_pipelines, pipelines},
-      Use{"blocking_sends", is_pipelines, pipelines},
-      Use{"leader_exchanges", settings.method == SiteMethod::pipeline_groups, "method=pipeline_groups"},
-      Use{"dynamic_steps", is_asynchronous, "method=asynchronous"},
-      Use{"exchange", has_exchange, exchanges},
-      Use{"bits", has_exchange, exchanges},
-      Use{"compression", has_exchange, exchanges},
-      Use{"parameters", has_exchange, exchanges},
-      Use{"away_steps", some_leave, "leave_probability above 0"},
-      Use{"model_bits", some_leave, "leave_probability above 0"},
-      Use{"leave_timeout", some_leave && !is_asynchronous, "leave_probability above 0 and nodes that wait for each other"},
+  const std::string pipelines = "method=pipeline_groups or pipeline";
+  const std::string exchanges = "another method than pipeline";
+  const std::array needs = {
+      ParamNeed{"group", is_hierarchical, "method=hierarchical"},
+      ParamNeed{"regional_steps", is_hierarchical, "method=hierarchical"},
+      ParamNeed{"regional_exchange", is_hierarchical, "method=hierarchical"},
+      ParamNeed{"regional_compression", is_hierarchical, "method=hierarchical"},
+      ParamNeed{"stages", is_pipelines, pipelines},
+      ParamNeed{"micro_batches", is_pipelines, pipelines},
+      ParamNeed{"activation", is_pipelines, pipelines},
+      ParamNeed{"backward", is_pipelines, pipelines},
+      ParamNeed{"blocking_sends", is_pipelines, pipelines},
+      ParamNeed{"leader_exchanges", settings.method == SiteMethod::pipeline_groups, "method=pipeline_groups"},
+      ParamNeed{"dynamic_steps", is_asynchronous, "method=asynchronous"},
+      ParamNeed{"exchange", has_exchange, exchanges},
+      ParamNeed{"bits", has_exchange, exchanges},
+      ParamNeed{"compression", has_exchange, exchanges},
+      ParamNeed{"parameters", has_exchange, exchanges},
+      ParamNeed{"away_steps", some_leave, "leave_probability above 0"},
+      ParamNeed{"model_bits", some_leave, "leave_probability above 0"},
+      ParamNeed{"leave_timeout", some_leave && !is_asynchronous, "leave_probability above 0 and nodes that wait for each other"},
   };
-  for (const Use& use : uses) {
-    if (use.is_used || params.is_default(use.param)) continue;
-    fail("bad-plan", fmt::format("{}: {} needs {}", params.module(), use.param, use.needs), place,
-         "leave it out, or set what it needs");
-  }
+  check_needs(params, needs, place);
 }
 
 Workload make_across_sites(const ParamSet& params, const SourcePlace& place) {

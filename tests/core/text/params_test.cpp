@@ -96,6 +96,28 @@ TEST(Params, Errors) {
   EXPECT_NE(error_of("verbose", "yes").find("[bad-value]"), std::string::npos);
 }
 
+TEST(Params, WithoutWhatTheyNeedAreRefusedTogether) {
+  ParamSet params("fat_tree", kTable);
+  params.set("k", "8", flag());
+  params.set("ratio", "2", flag());
+  params.set("label", "x", flag());  // its default
+  const auto told = [&](bool has_k, bool has_ratio) -> std::string {
+    const std::array needs = {ParamNeed{"k", has_k, "hosts"}, ParamNeed{"ratio", has_ratio, "spines"},
+                              ParamNeed{"label", false, "a printer"}};
+    try {
+      check_needs(params, needs, flag());
+      return "";
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  const std::string help = "  help: leave it out, or set what it needs\n";
+  const std::string ratio = "--set: error: fat_tree: ratio needs spines [unused-setting]\n" + help;
+  EXPECT_EQ(told(true, true), "");
+  EXPECT_EQ(told(true, false), ratio);
+  EXPECT_EQ(told(false, false), "--set: error: fat_tree: k needs hosts [unused-setting]\n" + help + ratio);
+}
+
 TEST(Params, MisuseIsOurBug) {
   const ParamSet params("fat_tree", kTable);
   EXPECT_THROW(params.integer("rate"), CheckFailure);

@@ -89,6 +89,18 @@ TEST(WideAreaPaths, AddUpDelaysLossesAndJitter) {
   EXPECT_FALSE(paths.rate(std::span(lines.there).first(1), {}).has_value());
 }
 
+// 0.001^8 is no number beside 1.
+TEST(WideAreaPaths, LetSomethingThroughHoweverMuchIsLost) {
+  const TwoLines lines = two_lines({.loss = 0.999, .jitter = {}}, {});
+  const WideAreaPaths paths(*lines.topology, settings_of(WideAreaControl::automatic), Duration::zero(), 1);
+  const std::vector<double> as_of_eight_lines = {1, 4, 4, 1};
+  const auto rate = paths.rate(lines.there, as_of_eight_lines);
+  ASSERT_TRUE(rate.has_value());
+  EXPECT_LT(rate->path.loss, 1);
+  EXPECT_GT(rate->cap_bps, 0);
+  EXPECT_LT(rate->cap_bps, 1e-6);
+}
+
 TEST(WideAreaPaths, ALinelessPathOrOneWithoutLossIsUnlimitedUnderAuto) {
   const TwoLines jittery = two_lines({.loss = 0, .jitter = Duration::ms(5)}, {});
   const WideAreaPaths paths(*jittery.topology, settings_of(WideAreaControl::automatic), Duration::zero(), 1);

@@ -38,10 +38,10 @@ const ModuleInfo& find_preset(std::string_view name, const SourcePlace& place) {
   fail("bad-value", fmt::format("there is no preset {}", in_quotes(name)), place, suggestion(name, names, "preset"));
 }
 
-/// Hands on name, without `prefix`, value and place of each text "name=value"; what that throws is
-/// thrown together in the end.
-template <class Set>
-void for_each_setting(std::span<const std::string> texts, const std::string& form, const std::string& prefix, const Set& set) {
+}  // namespace
+
+void for_each_setting(std::span<const std::string> texts, const std::string& form, const std::string& prefix,
+                      const TakeSetting& set) {
   Diagnostics diagnostics;
   std::map<std::string, std::string> flag_of;
   for (const std::string& text : texts) {
@@ -67,8 +67,6 @@ void for_each_setting(std::span<const std::string> texts, const std::string& for
   }
   diagnostics.throw_if_errors();
 }
-
-}  // namespace
 
 Parameters::Parameters() {
   add(ParamSet("flow", flow_params()));

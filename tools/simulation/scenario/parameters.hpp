@@ -8,6 +8,7 @@
 // Thread safety: belongs to one thread.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -59,6 +60,13 @@ class Parameters {
   std::set<std::string, std::less<>> of_preset_;  ///< "module.param"
 };
 
+using TakeSetting = std::function<void(const std::string& name, const std::string& value, const SourcePlace& place)>;
+
+/// Hands on name, without `prefix`, value and place of each text "name=value" given to --set. What
+/// that throws, [bad-setting] without "=" and [duplicate-setting] are thrown together in the end.
+/// `form` is what to write, for messages.
+void for_each_setting(std::span<const std::string> texts, const std::string& form, const std::string& prefix,
+                      const TakeSetting& set);
 /// Sets parameters of one module from texts "param=value" or "module.param=value", as given to
 /// --set. What ParamSet::set() throws for them, [bad-setting] without "=" and [duplicate-setting]
 /// are thrown together.
