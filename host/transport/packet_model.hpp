@@ -3,7 +3,8 @@
 //
 // Where it sits: PacketNetwork (host/transport/packet_network) owns it; the parts of the packet
 // network keep references.
-// Threads: immutable after construction, but for routes, which packet_topology describes.
+// Threads: immutable after construction, but for routes, which packet_topology describes, and what
+// sprayed routes keep; any thread may ask.
 #pragma once
 
 #include <optional>

@@ -23,8 +23,8 @@ Bandwidth QueuePairPlanner::rate_max(const PacketTopology::Route& route, const T
 }
 
 std::optional<WideAreaRate> QueuePairPlanner::wide_area_rate(const PacketTopology::Route& route, const Transfer& transfer) const {
-  std::optional<WideAreaRate> rate = model_.wide_area.rate(route.links, {});
-  if (!rate || model_.flow.routing != Routing::spray) return rate;
+  if (!model_.wide_area.act()) return std::nullopt;
+  if (!model_.sprayed) return model_.wide_area.rate(route.links, {});
   const SprayedPath all = model_.sprayed->path(transfer.source, transfer.destination);
   return model_.wide_area.rate(all.links, all.loads);
 }
@@ -47,11 +47,12 @@ Duration QueuePairPlanner::unloaded_time(const PacketTopology::Route& route, Byt
 }
 
 Bandwidth QueuePairPlanner::bottleneck(const PacketTopology::Route& there, NodeId destination, Bandwidth rate_max) const {
-  if (there.links.size() > 1) {
+  if (model_.sprayed && there.links.size() > 1) {
     const NodeId first_switch = model_.topology.link(there.links.front()).destination;
     const Bandwidth sent = std::min(rate_max, rate_of(there, 0));
-    if (model_.sprays() && model_.weighs_paths()) return std::min(sent, model_.nodes.capacity(first_switch, destination));
-    if (model_.sprayed) return std::min(sent, model_.sprayed->rate(first_switch, destination));
+    if (model_.flow.routing == Routing::spray && model_.weighs_paths())
+      return std::min(sent, model_.nodes.capacity(first_switch, destination));
+    return model_.sprayed->rate(first_switch, destination, sent);
   }
   for (std::size_t hop = 0; hop < there.links.size(); ++hop) rate_max = std::min(rate_max, rate_of(there, hop));
   return rate_max;

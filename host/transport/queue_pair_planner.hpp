@@ -38,8 +38,7 @@ class QueuePairPlanner {
   /// The rate of a link of the route; cards leave a share of the first link idle.
   Bandwidth rate_of(const PacketTopology::Route& route, std::size_t hop) const;
   /// The rate that the route lets through while all its cables work, at most `rate_max`. Where
-  /// packets are sprayed, or weighed by capacity, all routes from the first switch on count
-  /// together.
+  /// switches choose a route for each packet, all routes from the first switch on count together.
   Bandwidth bottleneck(const PacketTopology::Route& there, NodeId destination, Bandwidth rate_max) const;
   /// The time from the handover of a transfer until its card may send.
   Duration entry_latency(const Transfer& transfer) const;

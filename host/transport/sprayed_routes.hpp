@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sprayed routes: what the switches of packet mode spread packets over that have no route of their
-// own.
+// Sprayed routes: all routes that packets of one queue pair may take where switches choose a port
+// for each packet.
 //
-// Where it sits: queue_pair_planner asks, for rates; the packets themselves go port by port
-// (network/packet). Switches that choose by queues divide packets by what links can carry in the
-// long run.
+// Where it sits: queue_pair_planner asks what they carry together; the packets themselves go port
+// by port (network/packet). Switches that choose by queues are taken to divide packets by capacity.
 // Threads: any may ask.
 #pragma once
 
@@ -20,17 +19,18 @@ namespace weft {
 
 class SprayedRoutes {
  public:
-  /// Keeps a reference to the topology.
+  /// Keeps a reference to the topology. Requires: flow.routing is spray or adaptive.
   SprayedRoutes(const Topology& topology, const FlowSettings& flow);
 
   /// All shortest paths while nothing is out. Requires: source != destination, a path exists.
   SprayedPath path(NodeId source, NodeId destination) const;
-  /// What a flow may have that is divided by loads, so that no link is beyond its rate.
-  Bandwidth rate(NodeId source, NodeId destination) const;
+  /// The most, up to `sent`, that may be divided over them with no cable beyond its rate.
+  Bandwidth rate(NodeId source, NodeId destination, Bandwidth sent) const;
 
  private:
   const Topology& topology_;
   LinkDelays delays_;
+  Bandwidth slowest_cable_;
   mutable std::mutex mutex_;
   mutable SprayPaths paths_;
 };

@@ -595,7 +595,9 @@ TEST(PacketMode, SprayedPacketsAreAsFastAsAllTheirCables) {
   flags.flows = folder.write("flow.txt", flow_list({"0 1 3 100 10000000 0"})) + ":hpcc";
   flags.settings = {"flow.routing=spray"};
   const double flow_ns = mean_fct_ns(run_scenario(flags, ScenarioRunOptions{}));
-  EXPECT_NEAR(flow_ns, 204e3 + 6e3, 4e3);
+  // And the four cables' 1 us each; cards, switches and the last packet take less than 6 us.
+  EXPECT_GT(flow_ns, 208e3);
+  EXPECT_LT(flow_ns, 214e3);
   flags.mode = "packet";
   EXPECT_NEAR(mean_fct_ns(run_scenario(flags, ScenarioRunOptions{})) / flow_ns, 1.05, 0.05);
   flags.settings = {"flow.routing=adaptive"};

@@ -57,8 +57,15 @@ SiteScript::After by_butterfly(SiteScript& script, const SiteParty& party, Bytes
 
 }  // namespace
 
-void SiteOpBudget::take() {
-  if (++ops_ <= ops_max) return;
+void SiteOpBudget::take() { check(++ops_); }
+
+void SiteOpBudget::expect(std::size_t ops) {
+  expected_ += ops;
+  check(expected_);
+}
+
+void SiteOpBudget::check(std::uint64_t ops) const {
+  if (ops <= ops_max) return;
   fail("too-large", fmt::format("{}: the roles would have more than {} ops", name_, ops_max), place_,
        "lower outer_steps, inner_steps of pipelines, or nodes; a star takes the fewest messages");
 }

@@ -42,11 +42,16 @@ class SiteOpBudget {
   SiteOpBudget(std::string_view name, const SourcePlace& place) : name_(name), place_(place) {}
   /// One more. Throws InputError [too-large].
   void take();
+  /// As many more will be taken some time. Throws likewise.
+  void expect(std::size_t ops);
 
  private:
+  void check(std::uint64_t ops) const;
+
   std::string_view name_;
   const SourcePlace& place_;
   std::uint64_t ops_ = 0;
+  std::uint64_t expected_ = 0;
 };
 
 /// The program of one rank.

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/check.hpp"
 #include "workloads/schedules/one_forward_one_backward.hpp"
 
 namespace weft {
@@ -76,6 +77,7 @@ std::uint64_t SitePrograms::step_of(std::uint32_t part) const {
 }
 
 const SitePrograms::Attendance& SitePrograms::attendance(std::uint32_t place, std::uint32_t round) const {
+  if (!ranks_.some_leave()) round = 0;
   const auto [known, is_new] = attendance_.try_emplace({place, round});
   Attendance& there = known->second;
   if (!is_new) return there;
@@ -86,6 +88,8 @@ const SitePrograms::Attendance& SitePrograms::attendance(std::uint32_t place, st
     there.some_leave = there.some_leave || ranks_.leaves(region, position, round);
     if (ranks_.is_there(region, position, round)) there.ranks.push_back(ranks_.node(region, position));
   }
+  // Where some leave, each of the others writes its own ops.
+  if (ranks_.some_leave()) budget_.expect(there.ranks.size());
   return there;
 }
 
@@ -151,7 +155,11 @@ After SitePrograms::exchange(SiteScript& script, SiteExchange how, const SitePar
   std::optional<std::uint32_t> partner;
   if (how == SiteExchange::gossip) {
     const auto [drawn, is_new] = partners_.try_emplace(tags.up);
-    if (is_new) drawn->second = gossip_partners(party.ranks.size(), in_.seed, tags.up);
+    if (is_new) {
+      budget_.expect(party.ranks.size());
+      drawn->second = gossip_partners(party.ranks.size(), in_.seed, tags.up);
+    }
+    WEFT_CHECK(drawn->second.size() == party.ranks.size(), "parties of one tag are alike");
     partner = drawn->second[party.self];
   }
   return exchange_as_member(script, how, party, partner, bytes, tags, after);

@@ -49,6 +49,7 @@ class SiteRanks {
   bool leaves(std::uint32_t region, std::uint32_t position, std::uint32_t round) const {
     return round > 0 && !is_there(region, position, round) && is_there(region, position, round - 1);
   }
+  bool some_leave() const { return !there_.empty(); }
   /// How often a node leaves, of all.
   std::uint64_t departures() const { return departures_; }
 

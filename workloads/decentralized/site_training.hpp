@@ -85,6 +85,7 @@ struct SiteTrainingSettings {
 /// The workload. Throws InputError at `place`: [bad-plan], [too-large], with `name` in front.
 Workload site_training(const SiteTrainingSettings& settings, std::string_view name, const SourcePlace& place);
 
+/// Throws also [unused-setting] for what the method does not read.
 Module<WorkloadFactory> across_sites_module();
 
 }  // namespace weft

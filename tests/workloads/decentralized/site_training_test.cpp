@@ -300,8 +300,8 @@ TEST(SiteTraining, EveryCombinationIsAWorkloadWhoseMessagesMatch) {
         settings.insert(settings.end(), more.begin(), more.end());
         std::string errors = errors_in("across_sites", settings);
         if (!errors.empty()) {
-          EXPECT_TRUE(errors.find("[bad-plan]") != std::string::npos || errors.find("[unused-setting]") != std::string::npos)
-              << errors;
+          const bool is_unused = errors.find(" needs ") != std::string::npos;
+          EXPECT_HAS(errors, is_unused ? "[unused-setting]" : "[bad-plan]");
           continue;
         }
         ++made;
@@ -311,6 +311,16 @@ TEST(SiteTraining, EveryCombinationIsAWorkloadWhoseMessagesMatch) {
     }
   }
   EXPECT_GT(made, 60);
+}
+
+// What a server sends waits for one average of what it has got: of n nodes n + n edges, not n x n,
+// and the next round's wait for nothing.
+TEST(SiteTraining, ServersHaveAsManyEdgesAsMessages) {
+  const Workload workload = make(small({{"nodes", "100"}, {"outer_steps", "2"}}));
+  ASSERT_EQ(workload.roles.size(), 2U);
+  const RoleDag& server = workload.roles[1];
+  EXPECT_EQ(server.size(), 2 * (100 + 1 + 100U));
+  EXPECT_EQ(server.edge_count(), 2 * (100 + 100U));
 }
 
 TEST(SiteTraining, SaysWhatIsWrong) {
@@ -326,6 +336,12 @@ TEST(SiteTraining, SaysWhatIsWrong) {
   EXPECT_HAS(errors({{"layers", "2"}, {"fragments", "2"}}), "[bad-plan]");
   EXPECT_HAS(errors({{"stages", "3"}}), "stages needs method=pipeline_groups or pipeline [unused-setting]");
   EXPECT_HAS(errors({{"dynamic_steps", "true"}}), "dynamic_steps needs method=asynchronous [unused-setting]");
+  const std::string both = errors({{"stages", "3"}, {"dynamic_steps", "true"}});
+  EXPECT_HAS(both, "stages needs ");
+  EXPECT_HAS(both, "dynamic_steps needs ");
+  // Nodes alike are written once, however many rounds a server has to serve them.
+  EXPECT_HAS(errors({{"nodes", "65000"}, {"outer_steps", "100000"}}), "[too-large]");
+  EXPECT_HAS(errors({{"nodes", "65000"}, {"outer_steps", "1000"}, {"exchange", "gossip"}}), "[too-large]");
   EXPECT_HAS(errors({{"away_steps", "3"}}), "away_steps needs leave_probability above 0 [unused-setting]");
   EXPECT_HAS(errors({{"method", "hierarchical"}, {"group", "4"}, {"regional_compression", "0.5"}}), "[out-of-range]");
   EXPECT_HAS(
