@@ -105,7 +105,7 @@ TEST(BetweenSites, BothModesAgree) {
   }
 }
 
-/// here - a - {b, c} - d - there, with two ways of 100 Mb/s and 10 ms that lose packets.
+/// here - a - {way0, way1} - d - there: ways of 100 Mb/s and 10 ms that lose packets.
 RunFlags two_ways(const ScratchFolder& folder, const std::vector<std::string>& losses) {
   std::string net = "host { port: \"here\" } host { port: \"there\" } switch { name: \"a\" } switch { name: \"d\" } ";
   const auto link = [&](std::string_view ends, std::string_view rate, std::string_view delay, const std::string& more) {

@@ -42,17 +42,18 @@ SiteScript::After by_butterfly(SiteScript& script, const SiteParty& party, Bytes
   const std::size_t n = party.ranks.size();
   const Bytes part = share_of(bytes, n);
   SiteScript::After parts = after;
-  SiteScript::After done;
   for (std::size_t i = 1; i < n; ++i) {
     script.send("part.send", party.member((party.self + i) % n), part, tags.up, after);
     parts.push_back(script.receive("part.receive", party.member((party.self + n - i) % n), part, tags.up));
   }
+  // n messages wait for one op, not for n each; so does what comes after.
+  const SiteScript::After average = {script.wait("average", Duration::zero(), parts)};
+  SiteScript::After done = average;
   for (std::size_t i = 1; i < n; ++i) {
-    script.send("average.send", party.member((party.self + i) % n), part, tags.down, parts);
+    script.send("average.send", party.member((party.self + i) % n), part, tags.down, average);
     done.push_back(script.receive("average.receive", party.member((party.self + n - i) % n), part, tags.down));
   }
-  done.insert(done.end(), parts.begin(), parts.end());
-  return done;
+  return {script.wait("averaged", Duration::zero(), done)};
 }
 
 }  // namespace
@@ -167,7 +168,7 @@ SiteScript::After broadcast_along_chain(SiteScript& script, const SiteParty& par
     }
     if (!is_last) script.send("broadcast.send", party.member(party.self + 1), part, tag, ready);
   }
-  return all;
+  return {script.wait("broadcast", Duration::zero(), all)};
 }
 
 std::vector<std::optional<std::uint32_t>> gossip_partners(std::size_t members, std::uint64_t seed, std::uint32_t exchange) {

@@ -42,7 +42,7 @@ class SiteOpBudget {
   SiteOpBudget(std::string_view name, const SourcePlace& place) : name_(name), place_(place) {}
   /// One more. Throws InputError [too-large].
   void take();
-  /// As many more will be taken some time. Throws likewise.
+  /// As many will be taken by others some time. Throws likewise.
   void expect(std::size_t ops);
 
  private:

@@ -81,13 +81,18 @@ const SitePrograms::Attendance& SitePrograms::attendance(std::uint32_t place, st
   const auto [known, is_new] = attendance_.try_emplace({place, round});
   Attendance& there = known->second;
   if (!is_new) return there;
+  std::vector<std::uint32_t> givers;
+  std::vector<std::uint32_t> takers;
   const bool of_stage = in_.method == SiteMethod::pipeline_groups;
   const std::uint32_t count = of_stage ? ranks_.regions() : ranks_.region_size();
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto [region, position] = of_stage ? std::pair(i, place) : std::pair(place, i);
     there.some_leave = there.some_leave || ranks_.leaves(region, position, round);
-    if (ranks_.is_there(region, position, round)) there.ranks.push_back(ranks_.node(region, position));
+    if (!ranks_.is_there(region, position, round)) continue;
+    there.ranks.push_back(ranks_.node(region, position));
+    (ranks_.joins(region, position, round) ? takers : givers).push_back(there.ranks.back());
   }
+  for (const std::uint32_t taker : takers) there.gifts.push_back({givers[there.gifts.size() % givers.size()], taker});
   // Where some leave, each of the others writes its own ops.
   if (ranks_.some_leave()) budget_.expect(there.ranks.size());
   return there;
@@ -135,7 +140,7 @@ SiteAddress SitePrograms::server_of(std::uint32_t region) const {
   if (in_.method != SiteMethod::hierarchical) return server_address();
   if (communicators_.region != 0)
     return {communicators_.region, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.region_size())};
-  return {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.region_server(region))};
+  return rank_address(ranks_.region_server(region));
 }
 
 bool SitePrograms::some_leave(std::uint32_t region, std::uint32_t round) const {
@@ -156,7 +161,7 @@ After SitePrograms::exchange(SiteScript& script, SiteExchange how, const SitePar
   if (how == SiteExchange::gossip) {
     const auto [drawn, is_new] = partners_.try_emplace(tags.up);
     if (is_new) {
-      budget_.expect(party.ranks.size());
+      budget_.expect(party.ranks.size() / 2 * 2);  // who has no partner sits out
       drawn->second = gossip_partners(party.ranks.size(), in_.seed, tags.up);
     }
     WEFT_CHECK(drawn->second.size() == party.ranks.size(), "parties of one tag are alike");
@@ -209,35 +214,9 @@ class SitePrograms::Node {
     if (in_.method == SiteMethod::hierarchical) return ranks_.has_region_servers();
     return in_.method == SiteMethod::diloco && ranks_.has_server();
   }
-  /// Nodes of a region, or of groups those of a stage, one of which is this one.
-  std::uint32_t fellows() const { return leave_in_groups() ? ranks_.regions() : ranks_.region_size(); }
-  bool leave_in_groups() const { return in_.method == SiteMethod::pipeline_groups; }
-  std::uint32_t own_index() const { return leave_in_groups() ? region_ : position_; }
-  struct Place {
-    std::uint32_t region;
-    std::uint32_t position;
-  };
-  Place place_of(std::uint32_t fellow) const { return leave_in_groups() ? Place{fellow, position_} : Place{region_, fellow}; }
-  SiteAddress address_of(std::uint32_t fellow) const {
-    const Place place = place_of(fellow);
-    return {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(place.region, place.position))};
-  }
-  /// Givers and takers of a round, in turn.
-  struct Gift {
-    std::uint32_t giver;
-    std::uint32_t taker;
-  };
-  std::vector<Gift> gifts(std::uint32_t round) const {
-    std::vector<std::uint32_t> givers;
-    std::vector<Gift> gifts;
-    std::vector<std::uint32_t> takers;
-    for (std::uint32_t i = 0; i < fellows(); ++i) {
-      const auto [region, position] = place_of(i);
-      if (!ranks_.is_there(region, position, round)) continue;
-      (ranks_.joins(region, position, round) ? takers : givers).push_back(i);
-    }
-    for (const std::uint32_t taker : takers) gifts.push_back({givers[gifts.size() % givers.size()], taker});
-    return gifts;
+  std::uint32_t own_rank() const { return ranks_.node(region_, position_); }
+  const std::vector<Gift>& gifts(std::uint32_t round) const {
+    return all_.attendance(in_.method == SiteMethod::pipeline_groups ? position_ : region_, round).gifts;
   }
   void join(std::uint32_t round) {
     SiteAddress from;
@@ -245,7 +224,7 @@ class SitePrograms::Node {
       from = all_.server_of(region_);
     } else {
       for (const Gift& gift : gifts(round)) {
-        if (gift.taker == own_index()) from = address_of(gift.giver);
+        if (gift.taker == own_rank()) from = rank_address(gift.giver);
       }
     }
     waits_.push_back(script_.receive("model", from, all_.model_bytes(), tag_of(Purpose::model, round)));
@@ -258,8 +237,8 @@ class SitePrograms::Node {
     for (const After& done : part_done_) append(ready, done);
     for (const After& done : global_done_) append(ready, done);
     for (const Gift& gift : gifts(round)) {
-      if (gift.giver == own_index())
-        script_.send("model", address_of(gift.taker), all_.model_bytes(), tag_of(Purpose::model, round), ready);
+      if (gift.giver == own_rank())
+        script_.send("model", rank_address(gift.taker), all_.model_bytes(), tag_of(Purpose::model, round), ready);
     }
   }
 
@@ -493,8 +472,7 @@ void SitePrograms::give_models(SiteScript& script, std::uint32_t region, std::ui
   for (const After& one : given) append(ready, one);
   for (std::uint32_t i = 0; i < ranks_.region_size(); ++i) {
     if (!ranks_.joins(region, i, round)) continue;
-    script.send("model", {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.node(region, i))}, model_bytes(),
-                tag_of(Purpose::model, round), ready);
+    script.send("model", rank_address(ranks_.node(region, i)), model_bytes(), tag_of(Purpose::model, round), ready);
   }
 }
 

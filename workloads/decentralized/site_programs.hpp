@@ -61,10 +61,16 @@ class SitePrograms {
   std::uint32_t rounds_at(double speed) const;
   void serve_asynchronously(SiteScript& script) const;
 
+  /// Of the model, from a rank to one that is back.
+  struct Gift {
+    std::uint32_t giver = 0;
+    std::uint32_t taker = 0;
+  };
   /// Who exchanges in a round.
   struct Attendance {
     std::vector<std::uint32_t> ranks;  ///< ascending
     bool some_leave = false;           ///< in this round
+    std::vector<Gift> gifts;           ///< where nodes give each other models
   };
   /// `place`: a region, or with method=pipeline_groups a stage of all groups.
   const Attendance& attendance(std::uint32_t place, std::uint32_t round) const;
@@ -89,7 +95,8 @@ class SitePrograms {
                              const SiteScript::After& after) const;
   void give_models(SiteScript& script, std::uint32_t region, std::uint32_t round,
                    const std::vector<SiteScript::After>& given) const;
-  SiteAddress server_address() const { return {0, PeerAddressing::absolute, static_cast<std::int32_t>(ranks_.server())}; }
+  static SiteAddress rank_address(std::uint32_t rank) { return {0, PeerAddressing::absolute, static_cast<std::int32_t>(rank)}; }
+  SiteAddress server_address() const { return rank_address(ranks_.server()); }
 
   std::uint32_t parts() const { return in_.layers > 1 ? in_.layers : in_.fragments; }
   double regional_bits() const {

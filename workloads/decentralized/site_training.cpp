@@ -33,6 +33,8 @@ class SiteTrainingChecks {
     const double rounds = static_cast<double>(in_.outer_steps) * (in_.method == SiteMethod::hierarchical ? in_.regional_steps : 1);
     if (rounds * std::max(in_.fragments, in_.layers) > exchanges_max)
       refuse("too-large", "there are more than 2^28 exchanges", "lower outer_steps, regional_steps, fragments or layers");
+    if (in_.leave_probability > 0 && rounds * in_.nodes > exchanges_max)
+      refuse("too-large", "it is drawn more than 2^28 times whether a node leaves", "lower outer_steps, regional_steps or nodes");
     if (in_.step_time.in_s() * in_.inner_steps > op_duration_max.in_s() / slowest)
       refuse("too-large",
              fmt::format("the inner steps of a round take more than {}",

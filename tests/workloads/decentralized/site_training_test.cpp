@@ -323,6 +323,16 @@ TEST(SiteTraining, ServersHaveAsManyEdgesAsMessages) {
   EXPECT_EQ(server.edge_count(), 2 * (100 + 100U));
 }
 
+// A butterfly's n - 1 parts and as many averages go out and come in, each with an edge: to what is
+// sent from the last step or the average, and from what has come to the average or the end. In
+// later rounds parts wait for the exchange before, too.
+TEST(SiteTraining, ButterfliesHaveAsManyEdgesAsMessages) {
+  const auto edges = [](const char* nodes) {
+    return make(small({{"nodes", nodes}, {"exchange", "butterfly"}, {"outer_steps", "3"}})).roles[0].edge_count();
+  };
+  EXPECT_EQ(edges("201") - edges("101"), (4 + 5 + 5) * 100U);
+}
+
 TEST(SiteTraining, SaysWhatIsWrong) {
   const auto errors = [](Settings settings) { return errors_in("across_sites", small(settings)); };
   EXPECT_HAS(errors({{"method", "hierarchical"}, {"group", "3"}}), "nodes = 8 are no regions of group = 3 [bad-plan]");
@@ -342,6 +352,8 @@ TEST(SiteTraining, SaysWhatIsWrong) {
   // Nodes alike are written once, however many rounds a server has to serve them.
   EXPECT_HAS(errors({{"nodes", "65000"}, {"outer_steps", "100000"}}), "[too-large]");
   EXPECT_HAS(errors({{"nodes", "65000"}, {"outer_steps", "1000"}, {"exchange", "gossip"}}), "[too-large]");
+  EXPECT_HAS(errors({{"nodes", "65000"}, {"outer_steps", "100000"}, {"leave_probability", "0.01"}}),
+             "it is drawn more than 2^28 times");
   EXPECT_HAS(errors({{"away_steps", "3"}}), "away_steps needs leave_probability above 0 [unused-setting]");
   EXPECT_HAS(errors({{"method", "hierarchical"}, {"group", "4"}, {"regional_compression", "0.5"}}), "[out-of-range]");
   EXPECT_HAS(
