@@ -27,7 +27,7 @@ struct PacketModel {
         nodes(graph, flow_settings.path_rule),
         staging(graph, flow_settings),
         wide_area(graph, flow_settings) {
-    if (sprays()) sprayed.emplace(graph, flow);
+    if (sprays()) sprayed.emplace(graph, nodes, flow);
   }
 
   /// Whether switches choose a route for each packet.

@@ -11,6 +11,7 @@
 
 #include "core/values/units.hpp"
 #include "network/flow/flow_settings.hpp"
+#include "network/packet/packet_topology.hpp"
 #include "network/routing/path_delay.hpp"
 #include "network/routing/spray.hpp"
 #include "topologies/topology.hpp"
@@ -19,8 +20,8 @@ namespace weft {
 
 class SprayedRoutes {
  public:
-  /// Keeps a reference to the topology. Requires: flow.routing is spray or adaptive.
-  SprayedRoutes(const Topology& topology, const FlowSettings& flow);
+  /// Keeps references to both topologies. Requires: flow.routing is spray or adaptive.
+  SprayedRoutes(const Topology& topology, const PacketTopology& nodes, const FlowSettings& flow);
 
   /// All shortest paths while nothing is out. Requires: source != destination, a path exists.
   SprayedPath path(NodeId source, NodeId destination) const;
@@ -29,6 +30,7 @@ class SprayedRoutes {
 
  private:
   const Topology& topology_;
+  const PacketTopology& nodes_;
   LinkDelays delays_;
   Bandwidth slowest_cable_;
   mutable std::mutex mutex_;

@@ -46,14 +46,13 @@ SiteScript::After by_butterfly(SiteScript& script, const SiteParty& party, Bytes
     script.send("part.send", party.member((party.self + i) % n), part, tags.up, after);
     parts.push_back(script.receive("part.receive", party.member((party.self + n - i) % n), part, tags.up));
   }
-  // n messages wait for one op, not for n each; so does what comes after.
-  const SiteScript::After average = {script.wait("average", Duration::zero(), parts)};
+  const SiteScript::After average = script.join("average", parts);
   SiteScript::After done = average;
   for (std::size_t i = 1; i < n; ++i) {
     script.send("average.send", party.member((party.self + i) % n), part, tags.down, average);
     done.push_back(script.receive("average.receive", party.member((party.self + n - i) % n), part, tags.down));
   }
-  return {script.wait("averaged", Duration::zero(), done)};
+  return script.join("averaged", done);
 }
 
 }  // namespace
@@ -143,8 +142,7 @@ SiteScript::After exchange_as_member(SiteScript& script, SiteExchange how, const
 SiteScript::After gather_as_server(SiteScript& script, const SiteParty& party, Bytes bytes, std::uint32_t tag) {
   SiteScript::After all;
   for (std::size_t i = 0; i < party.ranks.size(); ++i) all.push_back(script.receive("gather", party.member(i), bytes, tag));
-  // n messages wait for one op, not for n each.
-  return {script.wait("average", Duration::zero(), all)};
+  return script.join("average", all);
 }
 
 void send_to_members(SiteScript& script, const SiteParty& party, Bytes bytes, std::uint32_t tag, const SiteScript::After& after) {
@@ -168,7 +166,7 @@ SiteScript::After broadcast_along_chain(SiteScript& script, const SiteParty& par
     }
     if (!is_last) script.send("broadcast.send", party.member(party.self + 1), part, tag, ready);
   }
-  return {script.wait("broadcast", Duration::zero(), all)};
+  return script.join("broadcast", all);
 }
 
 std::vector<std::optional<std::uint32_t>> gossip_partners(std::size_t members, std::uint64_t seed, std::uint32_t exchange) {

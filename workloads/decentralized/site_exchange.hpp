@@ -63,6 +63,8 @@ class SiteScript {
   std::uint32_t compute(std::string_view name, Duration duration, const After& after);
   /// Neither computes nor sends.
   std::uint32_t wait(std::string_view name, Duration duration, const After& after);
+  /// All of them, as one op: what n ops wait for would be n edges each.
+  After join(std::string_view name, const After& all) { return {wait(name, Duration::zero(), all)}; }
   std::uint32_t send(std::string_view name, const SiteAddress& to, Bytes bytes, std::uint32_t tag, const After& after);
   std::uint32_t receive(std::string_view name, const SiteAddress& from, Bytes bytes, std::uint32_t tag);
   RoleDag finish() { return script_.finish(); }

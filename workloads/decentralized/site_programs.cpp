@@ -76,21 +76,22 @@ std::uint64_t SitePrograms::step_of(std::uint32_t part) const {
   return ((part + std::uint64_t{1}) * in_.inner_steps + count - 1) / count;
 }
 
-const SitePrograms::Attendance& SitePrograms::attendance(std::uint32_t place, std::uint32_t round) const {
+const SitePrograms::Attendance& SitePrograms::attendance(std::uint32_t region, std::uint32_t position, std::uint32_t round) const {
+  const bool of_stage = in_.method == SiteMethod::pipeline_groups;
+  const std::uint32_t place = of_stage ? position : region;
   if (!ranks_.some_leave()) round = 0;
   const auto [known, is_new] = attendance_.try_emplace({place, round});
   Attendance& there = known->second;
   if (!is_new) return there;
   std::vector<std::uint32_t> givers;
   std::vector<std::uint32_t> takers;
-  const bool of_stage = in_.method == SiteMethod::pipeline_groups;
   const std::uint32_t count = of_stage ? ranks_.regions() : ranks_.region_size();
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto [region, position] = of_stage ? std::pair(i, place) : std::pair(place, i);
-    there.some_leave = there.some_leave || ranks_.leaves(region, position, round);
-    if (!ranks_.is_there(region, position, round)) continue;
-    there.ranks.push_back(ranks_.node(region, position));
-    (ranks_.joins(region, position, round) ? takers : givers).push_back(there.ranks.back());
+    const auto [unit, at] = of_stage ? std::pair(i, place) : std::pair(place, i);
+    there.some_leave = there.some_leave || ranks_.leaves(unit, at, round);
+    if (!ranks_.is_there(unit, at, round)) continue;
+    there.ranks.push_back(ranks_.node(unit, at));
+    (ranks_.joins(unit, at, round) ? takers : givers).push_back(there.ranks.back());
   }
   for (const std::uint32_t taker : takers) there.gifts.push_back({givers[there.gifts.size() % givers.size()], taker});
   // Where some leave, each of the others writes its own ops.
@@ -98,18 +99,13 @@ const SitePrograms::Attendance& SitePrograms::attendance(std::uint32_t place, st
   return there;
 }
 
-SiteParty SitePrograms::party_of(std::uint32_t place, std::uint32_t round, std::uint32_t self) const {
+SiteParty SitePrograms::party(std::uint32_t region, std::uint32_t position, std::uint32_t round) const {
   SiteParty party;
-  party.ranks = attendance(place, round).ranks;
-  const auto found = std::lower_bound(party.ranks.begin(), party.ranks.end(), self);
-  party.self = static_cast<std::uint32_t>(found - party.ranks.begin());
-  return party;
-}
-
-SiteParty SitePrograms::region_party(std::uint32_t region, std::uint32_t round, std::uint32_t position) const {
-  SiteParty party = party_of(region, round, ranks_.node(region, position));
+  party.ranks = attendance(region, position, round).ranks;
+  const auto self = std::lower_bound(party.ranks.begin(), party.ranks.end(), ranks_.node(region, position));
+  party.self = static_cast<std::uint32_t>(self - party.ranks.begin());
   party.communicator = in_.method == SiteMethod::hierarchical ? communicators_.region : communicators_.nodes;
-  party.communicator_size = ranks_.region_size();
+  party.communicator_size = in_.method == SiteMethod::pipeline_groups ? ranks_.regions() : ranks_.region_size();
   party.server = server_of(region);
   return party;
 }
@@ -128,14 +124,6 @@ SiteParty SitePrograms::leader_party(std::uint32_t region) const {
   return party;
 }
 
-SiteParty SitePrograms::stage_party(std::uint32_t stage, std::uint32_t round, std::uint32_t group) const {
-  SiteParty party = party_of(stage, round, ranks_.node(group, stage));
-  party.communicator = communicators_.nodes;
-  party.communicator_size = ranks_.regions();
-  party.server = server_address();
-  return party;
-}
-
 SiteAddress SitePrograms::server_of(std::uint32_t region) const {
   if (in_.method != SiteMethod::hierarchical) return server_address();
   if (communicators_.region != 0)
@@ -143,14 +131,11 @@ SiteAddress SitePrograms::server_of(std::uint32_t region) const {
   return rank_address(ranks_.region_server(region));
 }
 
-bool SitePrograms::some_leave(std::uint32_t region, std::uint32_t round) const {
-  // Of groups all stages leave together.
-  return attendance(in_.method == SiteMethod::pipeline_groups ? 0 : region, round).some_leave;
-}
-
 /// Members wait in vain for one that has left, in the round's first exchange.
 After SitePrograms::noticed(SiteScript& script, std::uint32_t region, const Moment& at, const After& after) const {
-  if (at.part > 0 || in_.leave_timeout == Duration::zero() || !some_leave(region, at.round)) return after;
+  if (at.part > 0 || in_.leave_timeout == Duration::zero()) return after;
+  // Of groups all stages leave together.
+  if (!attendance(region, 0, at.round).some_leave) return after;
   return {script.wait("timeout", in_.leave_timeout, after)};
 }
 
@@ -215,9 +200,7 @@ class SitePrograms::Node {
     return in_.method == SiteMethod::diloco && ranks_.has_server();
   }
   std::uint32_t own_rank() const { return ranks_.node(region_, position_); }
-  const std::vector<Gift>& gifts(std::uint32_t round) const {
-    return all_.attendance(in_.method == SiteMethod::pipeline_groups ? position_ : region_, round).gifts;
-  }
+  const std::vector<Gift>& gifts(std::uint32_t round) const { return all_.attendance(region_, position_, round).gifts; }
   void join(std::uint32_t round) {
     SiteAddress from;
     if (has_giving_server()) {
@@ -377,25 +360,18 @@ class SitePrograms::Node {
       append(after, hold_);
     }
     const SiteTags tags = tags_of(all_.exchange_number(at));
-    const double bits = in_.exchange_bits(in_.compression);
-    if (in_.method == SiteMethod::pipeline) return {};
+    if (in_.method == SiteMethod::pipeline || is_idle_stage()) return {};
     if (in_.method == SiteMethod::hierarchical) return exchanged_in_region(at, after);
-    if (in_.exchange != SiteExchange::star && !is_idle_stage()) after = all_.noticed(script_, region_, at, after);
-    if (in_.method == SiteMethod::diloco) {
-      return all_.exchange(script_, in_.exchange, all_.region_party(0, at.round, position_), all_.part_of(bits, at.part), tags,
-                           after);
-    }
-    if (is_idle_stage()) return {};
-    const double share = in_.leader_exchanges ? 1 : in_.stages;
-    return all_.exchange(script_, in_.exchange, all_.stage_party(position_, at.round, region_), all_.part_of(bits / share, at.part),
-                         tags, after);
+    if (in_.exchange != SiteExchange::star) after = all_.noticed(script_, region_, at, after);
+    return all_.exchange(script_, in_.exchange, all_.party(region_, position_, at.round),
+                         all_.part_of(all_.exchanged_bits(), at.part), tags, after);
   }
   /// Its leader exchanges for it.
   bool is_idle_stage() const { return in_.method == SiteMethod::pipeline_groups && in_.leader_exchanges && position_ > 0; }
 
   After exchanged_in_region(const Moment& at, const After& after) {
     const std::uint32_t number = all_.exchange_number(at);
-    const SiteParty party = all_.region_party(region_, at.round, position_);
+    const SiteParty party = all_.party(region_, position_, at.round);
     const bool has_server = ranks_.has_region_servers();
     const After done = all_.exchange(script_, in_.regional_exchange, party, all_.part_of(all_.regional_bits(), at.part),
                                      tags_of(number), has_server ? after : all_.noticed(script_, region_, at, after));
@@ -443,13 +419,13 @@ RoleDag SitePrograms::region_server(std::uint32_t region) const {
   std::vector<After> given(parts());  // what the last round came to
   for (std::uint32_t round = 0; round < ranks_.rounds(); ++round) {
     give_models(script, region, round, given);
-    SiteParty party = region_party(region, round, 0);
-    party.is_server = true;
+    SiteParty members = party(region, 0, round);
+    members.is_server = true;
     for (std::uint32_t part = 0; part < parts(); ++part) {
       const Moment at{round, part, std::uint64_t{round} * in_.inner_steps + step_of(part)};
       const std::uint32_t number = exchange_number(at);
       const Bytes bytes = part_of(regional_bits(), part);
-      After ready = noticed(script, region, at, gather_as_server(script, party, bytes, tags_of(number).up));
+      After ready = noticed(script, region, at, gather_as_server(script, members, bytes, tags_of(number).up));
       if (ranks_.is_global(round)) {
         After& global = global_done[part];
         append(global, ready);
@@ -458,7 +434,7 @@ RoleDag SitePrograms::region_server(std::uint32_t region) const {
         pending.push_back({at.step + std::uint64_t{in_.overlap_steps} * in_.regional_steps, global});
       }
       take_due(pending, at.step, ready);
-      send_to_members(script, party, bytes, tags_of(number).down, ready);
+      send_to_members(script, members, bytes, tags_of(number).down, ready);
       given[part] = ready;
     }
   }
@@ -470,10 +446,8 @@ void SitePrograms::give_models(SiteScript& script, std::uint32_t region, std::ui
                                const std::vector<After>& given) const {
   After ready;
   for (const After& one : given) append(ready, one);
-  for (std::uint32_t i = 0; i < ranks_.region_size(); ++i) {
-    if (!ranks_.joins(region, i, round)) continue;
-    script.send("model", rank_address(ranks_.node(region, i)), model_bytes(), tag_of(Purpose::model, round), ready);
-  }
+  for (const Gift& gift : attendance(region, 0, round).gifts)
+    script.send("model", rank_address(gift.taker), model_bytes(), tag_of(Purpose::model, round), ready);
 }
 
 RoleDag SitePrograms::server() const {
@@ -482,25 +456,23 @@ RoleDag SitePrograms::server() const {
     serve_asynchronously(script);
     return script.finish();
   }
-  const bool of_groups = in_.method == SiteMethod::pipeline_groups;
   const bool of_regions = in_.method == SiteMethod::hierarchical;
-  const std::uint32_t stages = of_groups && !in_.leader_exchanges ? in_.stages : 1;
-  const double bits = in_.exchange_bits(in_.compression) / stages;
   std::vector<After> given(parts());
   for (std::uint32_t round = 0; round < ranks_.rounds(); ++round) {
     if (in_.method == SiteMethod::diloco) give_models(script, 0, round, given);
     if (of_regions && !ranks_.is_global(round)) continue;
     for (std::uint32_t part = 0; part < parts(); ++part) {
       const Moment at{round, part, 0};
+      const Bytes bytes = part_of(exchanged_bits(), part);
       const SiteTags tags = of_regions ? global_tags_of(exchange_number(at)) : tags_of(exchange_number(at));
-      for (std::uint32_t stage = 0; stage < stages; ++stage) {
-        SiteParty party = of_regions ? leader_party(0) : of_groups ? stage_party(stage, round, 0) : region_party(0, round, 0);
-        party.is_server = true;
-        party.communicator = 0;
-        const After all = gather_as_server(script, party, part_of(bits, part), tags.up);
+      for (std::uint32_t stage = 0; stage < exchanging_stages(); ++stage) {
+        SiteParty members = of_regions ? leader_party(0) : party(0, stage, round);
+        members.is_server = true;
+        members.communicator = 0;
+        const After all = gather_as_server(script, members, bytes, tags.up);
         // Leaders of regions never leave.
         given[part] = of_regions ? all : noticed(script, 0, at, all);
-        send_to_members(script, party, part_of(bits, part), tags.down, given[part]);
+        send_to_members(script, members, bytes, tags.down, given[part]);
       }
     }
   }

@@ -70,20 +70,15 @@ class SitePrograms {
   struct Attendance {
     std::vector<std::uint32_t> ranks;  ///< ascending
     bool some_leave = false;           ///< in this round
-    std::vector<Gift> gifts;           ///< where nodes give each other models
+    std::vector<Gift> gifts;           ///< of servers that give only the takers count
   };
-  /// `place`: a region, or with method=pipeline_groups a stage of all groups.
-  const Attendance& attendance(std::uint32_t place, std::uint32_t round) const;
-  /// As rank `self` sees it.
-  SiteParty party_of(std::uint32_t place, std::uint32_t round, std::uint32_t self) const;
-  /// Of the nodes of a region in a round, for one of them.
-  SiteParty region_party(std::uint32_t region, std::uint32_t round, std::uint32_t position) const;
+  /// Of those that exchange with a node: of its region, or of groups of pipelines of its stage.
+  const Attendance& attendance(std::uint32_t region, std::uint32_t position, std::uint32_t round) const;
+  /// They, as that node sees them.
+  SiteParty party(std::uint32_t region, std::uint32_t position, std::uint32_t round) const;
   /// Of all regions, for one of them.
   SiteParty leader_party(std::uint32_t region) const;
-  /// Of groups of pipelines in a round by one of their stages, for a group.
-  SiteParty stage_party(std::uint32_t stage, std::uint32_t round, std::uint32_t group) const;
   SiteAddress server_of(std::uint32_t region) const;
-  bool some_leave(std::uint32_t region, std::uint32_t round) const;
   /// Of an exchange: its round, the part of the parameters, and after which step of all it begins.
   struct Moment {
     std::uint32_t round = 0;
@@ -99,6 +94,11 @@ class SitePrograms {
   SiteAddress server_address() const { return rank_address(ranks_.server()); }
 
   std::uint32_t parts() const { return in_.layers > 1 ? in_.layers : in_.fragments; }
+  /// Of a group of pipelines that exchange, each its own parameters.
+  std::uint32_t exchanging_stages() const {
+    return in_.method == SiteMethod::pipeline_groups && !in_.leader_exchanges ? in_.stages : 1;
+  }
+  double exchanged_bits() const { return in_.exchange_bits(in_.compression) / exchanging_stages(); }
   double regional_bits() const {
     return in_.exchange_bits(in_.regional_compression > 0 ? in_.regional_compression : in_.compression);
   }
@@ -112,7 +112,7 @@ class SitePrograms {
   const SiteRanks& ranks_;
   const SiteCommunicators& communicators_;
   SiteOpBudget& budget_;
-  // Each is worked out once for all ranks: by place and round, ...
+  // Each is worked out once for all ranks: by region or stage, and round, ...
   mutable std::map<std::pair<std::uint32_t, std::uint32_t>, Attendance> attendance_;
   mutable std::vector<std::uint32_t> leaders_;
   // ... and of gossip by tag.

@@ -24,24 +24,6 @@ namespace {
 
 const SourcePlace kTest = SourcePlace::named("test");
 
-struct Cable {
-  int a;
-  int b;
-  std::int64_t gbps;
-};
-
-/// Hosts 0 to hosts - 1 with one port each, then switches.
-std::shared_ptr<const Topology> network(int hosts, int switches, const std::vector<Cable>& cables) {
-  TopologyBuilder builder("network");
-  std::vector<NodeId> nodes;
-  for (int i = 0; i < hosts; ++i) nodes.push_back(builder.add_endpoint(builder.add_host(), NodeKind::host));
-  for (int i = 0; i < switches; ++i) nodes.push_back(builder.add_switch(1));
-  for (const Cable& cable : cables)
-    builder.add_cable(nodes[static_cast<std::size_t>(cable.a)], nodes[static_cast<std::size_t>(cable.b)],
-                      Bandwidth::gbps(cable.gbps), Duration::ns(500));
-  return std::move(builder).build(nullptr, kTest);
-}
-
 std::vector<LinkId> hops_at(const Topology& topology, NodeId at, NodeId destination) {
   std::vector<LinkId> hops;
   topology.routes().next_hops(topology, at, destination, hops);

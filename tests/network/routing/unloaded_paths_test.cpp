@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
+#include "tests/network/test_topologies.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft::unloaded_paths_test {
@@ -76,21 +77,10 @@ TEST(UnloadedPaths, QueuePairsShareAMessage) {
 // Hosts of 400 Gb/s whose leafs have 400 Gb/s to one spine and 100 to the other: sprayed evenly,
 // the half of 200 Gb/s is what the 100 carry; by capacity they carry a fifth.
 TEST(UnloadedPaths, SprayedMessagesGoByPathWeights) {
-  TopologyBuilder builder("spines");
-  const NodeId a = builder.add_endpoint(builder.add_host(), NodeKind::host);
-  const NodeId b = builder.add_endpoint(builder.add_host(), NodeKind::host);
-  const NodeId leaf_a = builder.add_switch(1);
-  const NodeId leaf_b = builder.add_switch(1);
-  builder.add_cable(a, leaf_a, Bandwidth::gbps(400), Duration::us(1));
-  builder.add_cable(b, leaf_b, Bandwidth::gbps(400), Duration::us(1));
-  for (const std::int64_t gbps : {400, 100}) {
-    const NodeId spine = builder.add_switch(2);
-    for (const NodeId leaf : {leaf_a, leaf_b}) builder.add_cable(leaf, spine, Bandwidth::gbps(gbps), Duration::us(1));
-  }
-  const auto topology = std::move(builder).build(nullptr, SourcePlace::named("test"));
+  const auto topology = network(2, 4, {{0, 2, 400}, {1, 3, 400}, {2, 4, 400}, {3, 4, 400}, {2, 5, 100}, {3, 5, 100}});
   const auto rate_bps = [&](const char* weights) {
     const FlowSettings flow = settings({{"routing", "spray"}, {"path_weights", weights}});
-    return UnloadedPaths(*topology, flow).path(a, b, 0).rate_bps();
+    return UnloadedPaths(*topology, flow).path(NodeId(0), NodeId(1), 0).rate_bps();
   };
   EXPECT_NEAR(rate_bps("equal"), 200e9, 1);
   EXPECT_NEAR(rate_bps("capacity"), 400e9, 1);
